@@ -1,0 +1,1 @@
+"""Behavioural admission testing for agent skills."""
