@@ -32,6 +32,9 @@ class View(Protocol):
     def named_in_request(self) -> Sequence[Skill]:
         """Installed skills whose name the present request contains, in the order of mention."""
 
+    def find(self, name: str) -> Skill | None:
+        """The installed skill of that name, or `None`; recorded like `is_installed`."""
+
     def turn_at_least(self, number: int) -> bool:
         """Whether the present turn is `number` or later."""
 
@@ -66,6 +69,10 @@ class Tools(Protocol):
 
     def exists(self, path: str) -> bool:
         """Whether a path exists in the world (recorded as a touch)."""
+
+    @property
+    def argument_set(self) -> int:
+        """Index of this episode's argument set, from 0: decides between alternatives and example values."""
 
     def inputs(self) -> Sequence[str]:
         """Paths of the fixtures of this episode's argument set, absolute in the world."""
