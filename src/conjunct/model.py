@@ -468,9 +468,11 @@ class EpisodeSpec:
     """Which run to make. Two equal specs give the same run for a deterministic agent."""
 
     probe: str
-    candidate: str | None
-    """`None` is the baseline arm: same words, same context, no package."""
+    candidate: str
+    """Whose words are spoken; installed unless `without`."""
     context: Context
+    without: bool = False
+    """The baseline arm: same words, same context, same seed, the candidate's package removed."""
     seed: int = 0
     comparison: str = ""
     """Episodes of one comparison share canaries, whatever their arm."""

@@ -1,1 +1,22 @@
+"""Which runs are worth making: what a trace could have seen, what that settles, what is left."""
 
+from conjunct.plan.carriers import CarrierTable, Question, questions
+from conjunct.plan.coverage import count_contexts
+from conjunct.plan.explore import Exploration, Scope, explore
+from conjunct.plan.joins import Footprint, Join, footprint, joins
+from conjunct.plan.localise import localise
+
+__all__ = [
+    "CarrierTable",
+    "Exploration",
+    "Footprint",
+    "Join",
+    "Question",
+    "Scope",
+    "count_contexts",
+    "explore",
+    "footprint",
+    "joins",
+    "localise",
+    "questions",
+]
