@@ -1,0 +1,52 @@
+"""Unique ids in a registry: the name, with the start of the digest where several packages share it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conjunct.model import Finding, Layer, Skill
+
+SHORT_DIGEST = 8
+
+
+def with_unique_ids(skills: Sequence[Skill]) -> tuple[Skill, ...]:
+    """`skills` with ids and the ids filled into their findings; equal copies become one.
+
+    Names are compared without case, because the folders named after them may be.
+    """
+    merged: dict[tuple[str, str], Skill] = {}
+    for skill in skills:
+        key = (skill.name, skill.digest)
+        if key in merged:
+            first = merged[key]
+            note = _note("intake.copy", f"an identical copy is at {skill.path!r}")
+            merged[key] = replace(first, findings=(*first.findings, note))
+        else:
+            merged[key] = skill
+    by_name: dict[str, list[Skill]] = defaultdict(list)
+    for skill in merged.values():
+        by_name[skill.name.casefold()].append(skill)
+    return tuple(_identified(skill, by_name[skill.name.casefold()]) for skill in merged.values())
+
+
+def _identified(skill: Skill, sharers: Sequence[Skill]) -> Skill:
+    findings = skill.findings
+    identity = skill.name
+    if len(sharers) > 1:
+        length = SHORT_DIGEST
+        while length < 64 and len({other.digest[:length] for other in sharers}) < len(
+            {other.digest for other in sharers}
+        ):
+            length += 4
+        identity = f"{skill.name}~{skill.digest[:length]}"
+        others = ", ".join(repr(other.path) for other in sharers if other is not skill)[:400]
+        findings = (*findings, _note("intake.duplicate-name", f"shares its name with {others}"))
+    return replace(
+        skill, id=identity, findings=tuple(replace(finding, skill=identity) for finding in findings)
+    )
+
+
+def _note(code: str, message: str) -> Finding:
+    return Finding(skill="", layer=Layer.CLAIMS, code=code, message=message)

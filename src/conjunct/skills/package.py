@@ -1,0 +1,381 @@
+"""One package folder: listed without following anything out of it, hashed and staged in one reading.
+
+Paths are bytes until they are shown or put into an `Entry`: the same package must be the same package under
+every locale.
+"""
+
+# ruff: noqa: PTH
+# Paths are bytes here, so that a package is the same package under every locale.
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from conjunct.model import Entry, Severity
+from conjunct.skills.bounds import Bounds
+from conjunct.skills.digest import package_digest, path_bytes, path_text
+from conjunct.skills.notes import Notes
+
+_CHUNK = 1 << 20
+_SPECIAL = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A staged package."""
+
+    root: Path
+    digest: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    path: bytes
+    status: os.stat_result
+
+
+def stage_package(
+    folder: bytes,
+    staging: Path,
+    notes: Notes,
+    bounds: Bounds,
+    *,
+    registry: bytes | None = None,
+    bits: Mapping[bytes, bool | None] | None = None,
+) -> Package:
+    """Copy the package in `folder` to `staging/<digest>/` and list it.
+
+    `registry` is the resolved folder of the registry: a link that leaves the package but not the registry is
+    odd, one that leaves both is an integrity question. `bits` gives executable bits for folders unpacked from
+    an archive (by path below `folder`), where the file system's own say nothing.
+    """
+    staging.mkdir(parents=True, exist_ok=True, mode=0o755)
+    scratch = Path(tempfile.mkdtemp(prefix=".incoming-", dir=staging))
+    try:
+        complete, entries = _copy(folder, scratch, notes, bounds, registry, bits)
+        digest = package_digest(entries, complete=complete)
+        return Package(_publish(scratch, staging / digest, entries), digest, tuple(entries))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _copy(
+    folder: bytes,
+    scratch: Path,
+    notes: Notes,
+    bounds: Bounds,
+    registry: bytes | None,
+    bits: Mapping[bytes, bool | None] | None,
+) -> tuple[bool, list[Entry]]:
+    entries: list[Entry] = []
+    links: list[tuple[bytes, bytes]] = []
+    complete, total = True, 0
+    members = list(_members(folder, notes, bounds))
+    if len(members) > bounds.package_files:
+        complete = False
+        members = members[: bounds.package_files]
+        notes.add(
+            "intake.too-many-files",
+            f"more than {bounds.package_files} files; only these were read",
+            severity=Severity.REVIEW,
+        )
+    for member in members:
+        name = path_text(member.path)
+        if stat.S_ISLNK(member.status.st_mode):
+            target = os.readlink(os.path.join(folder, member.path))
+            entries.append(Entry(name, "link", 0, "", None, path_text(target)))
+            links.append((member.path, target))
+            continue
+        size = member.status.st_size
+        bit: bool | None = bool(member.status.st_mode & stat.S_IXUSR)
+        if bits is not None:
+            bit = bits.get(member.path)
+        if size > bounds.file_bytes or total + size > bounds.package_bytes:
+            notes.add(
+                "intake.file-too-large",
+                f"{size} bytes: listed, but neither read nor run",
+                file=name,
+                severity=Severity.REVIEW,
+            )
+            entries.append(Entry(name, "file", size, "", bit))
+            continue
+        copied = _copy_file(folder, member.path, scratch, bit, notes, bounds)
+        if copied is not None:
+            total += copied.size
+            entries.append(copied)
+        else:
+            complete = False
+    _copy_links(folder, scratch, links, entries, notes, registry)
+    _note_collisions(entries, notes)
+    return complete, entries
+
+
+def _members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[_Member]:
+    """Files and links below `folder` in the order of their paths, one more than the limit at most."""
+    stack: list[tuple[bytes, int]] = [(b"", 0)]
+    made = 0
+    while stack:
+        below, depth = stack.pop()
+        try:
+            with os.scandir(os.path.join(folder, below)) as listing:
+                found = [(item.name, item.stat(follow_symlinks=False)) for item in listing]
+        except OSError as error:
+            notes.add(
+                "intake.unreadable",
+                f"cannot list this folder: {error.strerror}",
+                file=path_text(below),
+                severity=Severity.REVIEW,
+            )
+            continue
+        for name, status in sorted(found, key=lambda item: item[0]):
+            path = os.path.join(below, name) if below else name
+            if path == b".git":
+                notes.add("intake.version-control", "`.git` is not part of the package", file=".git")
+            elif len(path) > bounds.path_bytes:
+                notes.add(
+                    "intake.path-too-long",
+                    "path too long; left out",
+                    file=path_text(path)[:200],
+                    severity=Severity.REVIEW,
+                )
+            elif stat.S_ISDIR(status.st_mode):
+                if depth >= bounds.depth:
+                    notes.add(
+                        "intake.too-deep",
+                        f"more than {bounds.depth} folders deep; left out",
+                        file=path_text(path)[:200],
+                        severity=Severity.REVIEW,
+                    )
+                else:
+                    stack.append((path, depth + 1))
+            elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+                made += 1
+                yield _Member(path, status)
+                if made > bounds.package_files:
+                    return
+            else:
+                kind = _SPECIAL.get(stat.S_IFMT(status.st_mode), "no regular file")
+                notes.add(
+                    "integrity.special-file",
+                    f"is {kind}; never opened, left out",
+                    file=path_text(path),
+                    severity=Severity.REVIEW,
+                )
+
+
+def open_regular(path: bytes) -> int | None:
+    """A descriptor of a regular file, or `None`: a link or a pipe put there meanwhile is not opened."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def read_regular(path: bytes, limit: int) -> bytes | None:
+    """At most `limit` bytes of a regular file; `None` where there is none to read."""
+    descriptor = open_regular(path)
+    if descriptor is None:
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        return stream.read(limit)
+
+
+def _copy_file(
+    folder: bytes, path: bytes, scratch: Path, bit: bool | None, notes: Notes, bounds: Bounds
+) -> Entry | None:
+    name = path_text(path)
+    descriptor = open_regular(os.path.join(folder, path))
+    if descriptor is None:
+        notes.add("intake.unreadable", "cannot be opened; left out", file=name, severity=Severity.REVIEW)
+        return None
+    target = os.path.join(os.fsencode(scratch), path)
+    _make_folders(os.fsencode(scratch), os.path.dirname(path))
+    content = hashlib.sha256()
+    size, head = 0, b""
+    with os.fdopen(descriptor, "rb") as source, open(target, "wb") as copy:
+        while chunk := source.read(min(_CHUNK, bounds.file_bytes - size + 1)):
+            head = head or chunk[:2]
+            size += len(chunk)
+            if size > bounds.file_bytes:
+                break
+            content.update(chunk)
+            copy.write(chunk)
+    if size > bounds.file_bytes:
+        os.unlink(target)
+        notes.add("intake.file-too-large", "grew while it was read", file=name, severity=Severity.REVIEW)
+        return Entry(name, "file", size, "", bit)
+    # Where no bit was recorded a script with `#!` is made runnable: what could run should be seen running.
+    runnable = bit if bit is not None else head == b"#!"
+    os.chmod(target, 0o755 if runnable else 0o644)
+    return Entry(name, "file", size, content.hexdigest(), bit)
+
+
+def _make_folders(root: bytes, below: bytes) -> None:
+    path = root
+    for part in below.split(b"/") if below else ():
+        path = os.path.join(path, part)
+        if not os.path.isdir(path):
+            os.mkdir(path)
+            os.chmod(path, 0o755)
+
+
+def _copy_links(
+    folder: bytes,
+    scratch: Path,
+    links: list[tuple[bytes, bytes]],
+    entries: list[Entry],
+    notes: Notes,
+    registry: bytes | None,
+) -> None:
+    """Stage the links that stay inside. Resolution is lexical over the package's own entries."""
+    table = dict(links)
+    files = {path_bytes(entry.path) for entry in entries if entry.kind == "file"}
+    folders = {b""}
+    for path in (*files, *table):
+        while path := os.path.dirname(path):
+            folders.add(path)
+    for path, target in links:
+        resolved = resolve_inside(path, target, table)
+        name, shown = path_text(path), path_text(target)
+        if resolved is None:
+            outside = not _within_registry(folder, path, target, registry)
+            notes.add(
+                "integrity.link-outside",
+                f"links to {shown!r}, outside the {'registry' if outside else 'package'}; not followed",
+                file=name,
+                severity=Severity.REVIEW if outside else Severity.NOTE,
+            )
+            continue
+        if resolved == b"." or _is_ancestor(resolved, path):
+            notes.add(
+                "integrity.link-loop",
+                f"links to {shown!r}, a loop; left out",
+                file=name,
+                severity=Severity.REVIEW,
+            )
+            continue
+        if resolved not in files and resolved not in folders:
+            notes.add("integrity.link-dangling", f"links to {shown!r}, which is not there", file=name)
+        _make_folders(os.fsencode(scratch), os.path.dirname(path))
+        os.symlink(target, os.path.join(os.fsencode(scratch), path))
+
+
+def resolve_inside(path: bytes, target: bytes, links: Mapping[bytes, bytes]) -> bytes | None:
+    """Where a link at `path` ends, below the package root; `.` for the root or a loop, `None` for outside."""
+    if target.startswith(b"/"):
+        return None
+    done: list[bytes] = os.path.dirname(path).split(b"/") if os.path.dirname(path) else []
+    todo = target.split(b"/")[::-1]
+    for _ in range(4_096):
+        if not todo:
+            return b"/".join(done) or b"."
+        part = todo.pop()
+        if part in {b"", b"."}:
+            continue
+        if part == b"..":
+            if not done:
+                return None
+            done.pop()
+            continue
+        here = b"/".join([*done, part])
+        if here in links:
+            if links[here].startswith(b"/"):
+                return None
+            todo += links[here].split(b"/")[::-1]
+        else:
+            done.append(part)
+    return b"."
+
+
+def _is_ancestor(resolved: bytes, path: bytes) -> bool:
+    return path == resolved or path.startswith(resolved + b"/")
+
+
+def _within_registry(folder: bytes, path: bytes, target: bytes, registry: bytes | None) -> bool:
+    if registry is None or target.startswith(b"/"):
+        return False
+    end = os.path.normpath(os.path.join(os.path.realpath(folder), os.path.dirname(path), target))
+    # By path component: a string prefix would take `foo-evil` for a part of `foo`.
+    return end == registry or end.startswith(registry.rstrip(b"/") + b"/")
+
+
+def _note_collisions(entries: list[Entry], notes: Notes) -> None:
+    """Paths that are one file on some machines and two on others hide one from whoever reads the other."""
+    seen: dict[str, str] = {}
+    for entry in entries:
+        folded = unicodedata.normalize("NFC", entry.path).casefold()
+        if folded in seen:
+            notes.add(
+                "integrity.path-collision",
+                f"is the same path as {seen[folded]!r} on some file systems",
+                file=entry.path,
+                severity=Severity.REVIEW,
+            )
+        seen.setdefault(folded, entry.path)
+
+
+def _publish(scratch: Path, final: Path, entries: list[Entry]) -> Path:
+    """Move the finished copy into place; whoever comes second keeps the first one's if it is intact."""
+    os.chmod(scratch, 0o755)
+    for attempt in range(3):
+        try:
+            scratch.rename(final)
+            return final
+        except OSError:
+            if attempt == 2 or not final.is_dir():
+                raise
+        if is_intact(final, entries):
+            return final
+        broken = final.with_name(f".broken-{final.name[:16]}-{os.getpid()}-{attempt}")
+        try:
+            final.rename(broken)
+        except OSError:
+            continue
+        shutil.rmtree(broken, ignore_errors=True)
+    return final
+
+
+def is_intact(root: Path, entries: list[Entry]) -> bool:
+    """Whether a staged copy still holds exactly the bytes that its entries say."""
+    base = os.fsencode(root)
+    expected = {path_bytes(entry.path): entry for entry in entries if entry.sha256}
+    found = 0
+    for folder, _, names in os.walk(base):
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.islink(path):
+                continue
+            entry = expected.get(os.path.relpath(path, base))
+            if entry is None or _sha256(path) != entry.sha256:
+                return False
+            found += 1
+    return found == len(expected)
+
+
+def _sha256(path: bytes) -> str:
+    descriptor = open_regular(path)
+    if descriptor is None:
+        return ""
+    content = hashlib.sha256()
+    with os.fdopen(descriptor, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            content.update(chunk)
+    return content.hexdigest()

@@ -1,0 +1,178 @@
+"""Reading a registry: one bad package never hides another."""
+
+# ruff: noqa: PTH
+# Paths are bytes here, so that a package is the same package under every locale.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from conjunct.errors import IntakeError
+from conjunct.model import Finding, Registry, Severity, Skill
+from conjunct.skills.bounds import DEFAULT_BOUNDS, Bounds
+from conjunct.skills.declaration import declare
+from conjunct.skills.digest import path_text
+from conjunct.skills.discover import MANIFEST, Discovery, Follow, Found, discover
+from conjunct.skills.front_matter import decode, parse_front_matter
+from conjunct.skills.naming import with_unique_ids
+from conjunct.skills.notes import Notes, printable
+from conjunct.skills.package import read_regular, stage_package
+
+
+def default_staging() -> Path:
+    """Where clean copies go by default: readable by the unprivileged user that runs them, root's too."""
+    if os.geteuid() == 0:
+        return Path("/var/cache/conjunct/staged")
+    return platformdirs.user_cache_path("conjunct") / "staged"
+
+
+@dataclass(slots=True)
+class _Source:
+    """A folder to read skills from, and how to speak of what is in it."""
+
+    root: bytes
+    shown: str
+    label: str = ""
+    bits: Mapping[bytes, bool | None] | None = None
+    notes_by_path: list[tuple[bytes, Finding]] = field(default_factory=list)
+    root_name: str = ""
+
+
+def read_registry(
+    path: Path,
+    *,
+    staging: Path | None = None,
+    follow: Follow = Follow.SKILLS,
+    bounds: Bounds = DEFAULT_BOUNDS,
+) -> Registry:
+    """Read the skills at `path`: a skill folder, a folder of skills at any depth, or an archive of either.
+
+    Each skill is staged as a clean copy in `staging/<digest>/` (by default in the cache folder). Whatever is
+    odd becomes a finding on its skill, or on the registry where it belongs to none. Raises `IntakeError`
+    where there is nothing to vet, and `StaticManifestError` for a pre-compiled tool manifest.
+    """
+    path = Path(path)
+    area = staging if staging is not None else default_staging()
+    try:
+        area.mkdir(parents=True, exist_ok=True, mode=0o755)
+    except OSError as error:
+        raise IntakeError(
+            f"cannot create the staging folder {area}: {error.strerror}; name another"
+        ) from error
+    if path.name.lower() == "skill.md" and path.is_file():
+        path = path.parent
+    notes = Notes(limit=100_000)
+    if path.is_dir():
+        root = os.path.realpath(os.fsencode(path))
+        source = _Source(root, str(path), root_name=path_text(os.path.basename(root)))
+        skills = _read_source(source, area, notes, bounds, follow)
+    else:
+        raise IntakeError(f"{printable(str(path))} does not exist or is neither folder nor archive")
+    if not skills:
+        raise IntakeError(_nothing(path, notes))
+    return Registry(printable(str(path)), with_unique_ids(skills), notes.findings(""))
+
+
+def _nothing(path: Path, notes: Notes) -> str:
+    told = "; ".join(finding.message for finding in notes.made[:5])
+    return f"{printable(str(path))} holds no skill: no folder in it has a SKILL.md" + (
+        f" ({told})" if told else ""
+    )
+
+
+def _read_source(source: _Source, staging: Path, notes: Notes, bounds: Bounds, follow: Follow) -> list[Skill]:
+    found = discover(source.root, notes, bounds, follow)
+    skills: list[Skill] = []
+    folders = {place.folder for place in found.skills}
+    for place in found.skills:
+        if _manifest_elsewhere(place, folders, source, found, notes):
+            continue
+        try:
+            skill = _read_skill(place, found, source, staging, bounds)
+        except (OSError, ValueError, RecursionError, MemoryError) as error:
+            notes.add(
+                "intake.failed",
+                f"this skill could not be read: {type(error).__name__}: {error}",
+                file=path_text(place.shown) or ".",
+                severity=Severity.REVIEW,
+            )
+            continue
+        skills.append(skill)
+    return skills
+
+
+def _manifest_elsewhere(
+    place: Found, folders: set[bytes], source: _Source, found: Discovery, notes: Notes
+) -> bool:
+    """Whether the manifest is a link out of its folder: to a skill of this registry, or to anything else."""
+    folder = os.path.realpath(place.folder)
+    end = os.path.realpath(os.path.join(folder, place.manifest))
+    if end.startswith(folder.rstrip(b"/") + b"/"):
+        return False
+    if os.path.dirname(end) in folders and os.path.basename(end).lower() == MANIFEST:
+        found.aliases.setdefault(os.path.dirname(end), []).append(place.shown)
+        return True
+    inside = end.startswith(source.root.rstrip(b"/") + b"/")
+    notes.add(
+        "integrity.manifest-outside",
+        f"the manifest is a link out of its {'folder' if inside else 'registry'}; not followed",
+        file=path_text(os.path.join(place.shown, place.manifest)),
+        severity=Severity.NOTE if inside else Severity.REVIEW,
+    )
+    return True
+
+
+def _read_skill(place: Found, found: Discovery, source: _Source, staging: Path, bounds: Bounds) -> Skill:
+    notes = Notes()
+    bits = None
+    if source.bits is not None:
+        prefix = place.shown + b"/" if place.shown else b""
+        bits = {path[len(prefix) :]: bit for path, bit in source.bits.items() if path.startswith(prefix)}
+    package = stage_package(place.folder, staging, notes, bounds, registry=source.root, bits=bits)
+    manifest = path_text(place.manifest)
+    data = _manifest_bytes(package.root, place.manifest, bounds)
+    if data is None:
+        raise ValueError(f"{manifest} leads out of the package or cannot be opened")
+    if len(data) > bounds.manifest_bytes:
+        data = data[: bounds.manifest_bytes]
+        notes.add(
+            "intake.manifest-too-large",
+            f"only the first {bounds.manifest_bytes} bytes were read",
+            file=manifest,
+            severity=Severity.REVIEW,
+        )
+    front = parse_front_matter(decode(data, manifest, notes), manifest, notes, bounds)
+    folder = path_text(os.path.basename(place.shown)) or source.root_name
+    declaration = declare(front, folder, manifest, notes)
+    if place.linked:
+        notes.add("intake.linked", f"the skill is a link to {path_text(place.folder)!r}")
+    for alias in found.aliases.get(place.folder, []):
+        notes.add("intake.alias", f"is also reached as {path_text(alias)!r}")
+    shown = os.path.join(source.shown, path_text(place.shown)) if place.shown else source.shown
+    return Skill(
+        id=declaration.name,
+        name=declaration.name,
+        path=printable(shown),
+        root=package.root,
+        digest=package.digest,
+        declaration=declaration,
+        body=front.body,
+        body_line=front.body_line,
+        entries=package.entries,
+        manifest=manifest,
+        source=source.label,
+        findings=notes.findings(""),
+    )
+
+
+def _manifest_bytes(root: Path, manifest: bytes, bounds: Bounds) -> bytes | None:
+    """The staged manifest; a link is resolved, since only links that stay inside were staged."""
+    path = os.path.realpath(os.path.join(os.fsencode(root), manifest))
+    if not path.startswith(os.path.realpath(os.fsencode(root)) + b"/"):
+        return None
+    return read_regular(path, bounds.manifest_bytes + 1)
