@@ -1,0 +1,125 @@
+"""The command memo: a command whose every touched object is as before gives what it gave before.
+
+The key is everything handed to the command; below it lie entries, each with the objects that one run touched
+(absent ones and listings too) and a fingerprint of their state. An entry is used only after a second real run
+from the same state gave the same output, status and file changes; one that differed is never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from conjunct.run.codec import decode, encode
+from conjunct.run.store import Store
+from conjunct.world.spec import Command, CommandResult, FileEffect, Observation, WorldSpec
+
+PROVISIONAL, CONFIRMED, UNSTABLE = "provisional", "confirmed", "unstable"
+
+
+class Observable(Protocol):
+    """What the memo needs of a world."""
+
+    def fingerprint(self, observed: tuple[Observation, ...]) -> tuple[str, ...]:
+        """State of each observed object now."""
+
+    def apply(self, effects: tuple[FileEffect, ...]) -> None:
+        """Make the recorded file changes again, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the memo says before a command runs: `result` to reuse, or the stored one to compare with."""
+
+    result: CommandResult | None = None
+    expected: CommandResult | None = None
+    prints: str = ""
+
+
+class Memo:
+    """Command results of one deployment, shared by all workers through the store."""
+
+    def __init__(
+        self, store: Store, world: WorldSpec, package_digests: tuple[str, ...], runtime: str
+    ) -> None:
+        self._store = store
+        self._base = [
+            *package_digests,
+            world.clock,
+            world.network,
+            sorted(world.environment),
+            sorted(world.minted),
+            repr(world.limits),
+            repr(world.layout),
+            world.salt,
+            world.coverage,
+            runtime,
+        ]
+        self.hits = 0
+        self.misses = 0
+
+    def key(self, command: Command) -> str:
+        """Digest of everything that was handed to the command."""
+        given = [
+            self._base,
+            command.argv,
+            command.cwd,
+            hashlib.sha256(command.stdin).hexdigest(),
+            command.environment,
+            (command.skill, command.file, command.line),
+        ]
+        return hashlib.sha256(json.dumps(given, default=str).encode("utf-8", "backslashreplace")).hexdigest()
+
+    def ask(self, command: Command, world: Observable) -> Answer:
+        """Look for an entry whose touched objects are all as they are now in `world`."""
+        seen: dict[bytes, str] = {}
+        for prints, observed, result, state in self._store.commands(self.key(command)):
+            if observed not in seen:
+                seen[observed] = _digest(world.fingerprint(decode(observed, tuple[Observation, ...])))
+            if seen[observed] != prints:
+                continue
+            if state == UNSTABLE:
+                break
+            found = decode(result, CommandResult)
+            if state == CONFIRMED:
+                self.hits += 1
+                return Answer(result=found, prints=prints)
+            self.misses += 1
+            return Answer(expected=found, prints=prints)
+        self.misses += 1
+        return Answer()
+
+    def learn(self, command: Command, result: CommandResult, answer: Answer) -> None:
+        """Keep what a command did, under the state of everything it touched before it ran."""
+        if result.uncut or result.undetermined or result.record.ended != "exit":
+            return
+        before = sorted(result.before)
+        observed: tuple[Observation, ...] = tuple((path, mode) for path, mode, _ in before)
+        prints = _digest(tuple(state for _, _, state in before))
+        state = PROVISIONAL
+        if answer.expected is not None:
+            state = CONFIRMED if _same(answer.expected, result) else UNSTABLE
+        self._store.record_command(self.key(command), prints, encode(observed), encode(result), state)
+
+
+def replayed(result: CommandResult, command: Command) -> CommandResult:
+    """A stored result as if it had happened at this command's turn and step."""
+    actions = tuple(replace(action, turn=command.turn, step=command.step) for action in result.actions)
+    touches = tuple(replace(touch, turn=command.turn, step=command.step) for touch in result.touches)
+    record = replace(result.record, turn=command.turn, step=command.step, ended="memo", seconds=0.0)
+    return replace(result, actions=actions, touches=touches, record=record)
+
+
+def _digest(prints: tuple[str, ...]) -> str:
+    return hashlib.sha256("\n".join(prints).encode()).hexdigest()
+
+
+def _same(first: CommandResult, second: CommandResult) -> bool:
+    def essence(result: CommandResult) -> object:
+        effects = [(e.path, e.kind, e.content, e.mode) for e in result.effects]
+        actions = [(a.kind, a.resource, a.completed, a.canaries) for a in result.actions]
+        return result.record.status, result.stdout, result.stderr, effects, sorted(map(repr, actions))
+
+    return essence(first) == essence(second)

@@ -1,0 +1,142 @@
+"""Where episodes and verdicts are kept: one SQLite file, written as results arrive, safe to kill."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from conjunct.errors import StoreError
+from conjunct.model import Episode, EpisodeSpec
+from conjunct.run.codec import decode, encode
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS episodes (
+  key TEXT PRIMARY KEY, candidate TEXT NOT NULL, probe TEXT NOT NULL, fingerprint TEXT NOT NULL,
+  episode BLOB NOT NULL, recorded REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS episodes_by_candidate ON episodes (candidate);
+CREATE TABLE IF NOT EXISTS commands (
+  key TEXT NOT NULL, prints TEXT NOT NULL, observed BLOB NOT NULL, result BLOB NOT NULL,
+  state TEXT NOT NULL, PRIMARY KEY (key, prints)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS verdicts (
+  skill TEXT NOT NULL, digest TEXT NOT NULL, surroundings TEXT NOT NULL, report TEXT NOT NULL,
+  recorded REAL NOT NULL, PRIMARY KEY (skill, digest, surroundings));
+"""
+SCHEMA_VERSION = "1"
+
+
+class Store:
+    """One run store. Every method commits what it writes; several processes may have it open.
+
+    Raises:
+        StoreError: the file is not a store of this version, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, timeout=60.0, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.executescript(_SCHEMA)
+            self._database.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
+            ((version,),) = self._database.execute("SELECT value FROM meta WHERE name = 'schema'")
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"{path}: cannot be used as a run store ({error}); pass another file with --store"
+            ) from error
+        if version != SCHEMA_VERSION:
+            raise StoreError(
+                f"{path}: is a store of version {version}, this conjunct writes version {SCHEMA_VERSION}; "
+                f"pass another file with --store"
+            )
+
+    def close(self) -> None:
+        """Close the file; further use raises `StoreError`."""
+        self._database.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[sqlite3.Connection]:
+        try:
+            yield self._database
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{self.path}: reading or writing failed ({error}); check space and permissions, then run again"
+            ) from error
+
+    def episode(self, spec: EpisodeSpec) -> Episode | None:
+        """The recorded episode of exactly this spec, if any."""
+        with self._told() as database:
+            row = database.execute("SELECT episode FROM episodes WHERE key = ?", (spec.key(),)).fetchone()
+        return None if row is None else decode(row[0], Episode)
+
+    def record(self, episodes: Iterable[Episode]) -> None:
+        """Keep episodes; recording the same spec again replaces it."""
+        rows = [
+            (e.spec.key(), e.spec.candidate, e.spec.probe, e.spec.fingerprint, encode(e), time.time())
+            for e in episodes
+        ]
+        with self._told() as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?)", rows)
+            database.execute("COMMIT")
+
+    def episodes_of(self, candidate: str, fingerprint: str) -> list[Episode]:
+        """All recorded episodes of one candidate under one baseline fingerprint."""
+        with self._told() as database:
+            rows = database.execute(
+                "SELECT episode FROM episodes WHERE candidate = ? AND fingerprint = ? ORDER BY key",
+                (candidate, fingerprint),
+            ).fetchall()
+        return [decode(row[0], Episode) for row in rows]
+
+    def commands(self, key: str) -> list[tuple[str, bytes, bytes, str]]:
+        """Memo entries of one command: (prints, observed, result, state)."""
+        with self._told() as database:
+            return database.execute(
+                "SELECT prints, observed, result, state FROM commands WHERE key = ? LIMIT 64", (key,)
+            ).fetchall()
+
+    def record_command(self, key: str, prints: str, observed: bytes, result: bytes, state: str) -> None:
+        """Keep or replace one memo entry."""
+        with self._told() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO commands VALUES (?, ?, ?, ?, ?)",
+                (key, prints, observed, result, state),
+            )
+
+    def verdict(self, skill: str, digest: str, surroundings: str) -> dict[str, object] | None:
+        """The stored report entry of an unchanged package in unchanged surroundings, if any."""
+        with self._told() as database:
+            row = database.execute(
+                "SELECT report FROM verdicts WHERE skill = ? AND digest = ? AND surroundings = ?",
+                (skill, digest, surroundings),
+            ).fetchone()
+        if row is None:
+            return None
+        entry: dict[str, object] = json.loads(row[0])
+        return entry
+
+    def record_verdict(self, skill: str, digest: str, surroundings: str, report: dict[str, object]) -> None:
+        """Keep the report entry of one skill."""
+        with self._told() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?)",
+                (skill, digest, surroundings, json.dumps(report, sort_keys=True), time.time()),
+            )
+
+    def latest_report(self, skill: str) -> dict[str, object] | None:
+        """The newest stored report entry of a skill, whatever its digest."""
+        with self._told() as database:
+            row = database.execute(
+                "SELECT report FROM verdicts WHERE skill = ? ORDER BY recorded DESC LIMIT 1", (skill,)
+            ).fetchone()
+        if row is None:
+            return None
+        entry: dict[str, object] = json.loads(row[0])
+        return entry

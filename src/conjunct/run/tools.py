@@ -1,0 +1,178 @@
+"""What an agent can do in one episode: every call leaves its actions, and commands go through the memo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from conjunct.model import (
+    Action,
+    ActionKind,
+    Actor,
+    ActorLink,
+    CommandRecord,
+    Skill,
+    Touch,
+    TouchMode,
+    Utterance,
+)
+from conjunct.reach.resources import classify_path
+from conjunct.run.memo import Memo, replayed
+from conjunct.world.spec import Command, CommandResult, FileEffect, Layout, Observation
+
+EXCERPT = 2000
+"""Characters of a command's output kept in the trace."""
+
+
+class RunningWorld(Protocol):
+    """What the tools need of an open world."""
+
+    @property
+    def layout(self) -> Layout:
+        """Paths of the world."""
+
+    def run(self, command: Command) -> CommandResult:
+        """Run one command."""
+
+    def read(self, path: str) -> bytes | None:
+        """Content of a file."""
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a file as the agent."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a path exists."""
+
+    def fingerprint(self, observed: tuple[Observation, ...]) -> tuple[str, ...]:
+        """State of each observed object now."""
+
+    def apply(self, effects: tuple[FileEffect, ...]) -> None:
+        """Make recorded file changes again."""
+
+
+class EpisodeTools:
+    """The tools of one episode; collects what goes into the trace."""
+
+    def __init__(
+        self,
+        world: RunningWorld,
+        *,
+        memo: Memo | None,
+        inputs: Sequence[str],
+        argument_set: int,
+    ) -> None:
+        self._world = world
+        self._memo = memo
+        self._inputs = tuple(inputs)
+        self._argument_set = argument_set
+        self._turn = 0
+        self._step = 0
+        self._for_real = memo is None
+        self.actions: list[Action] = []
+        self.touches: dict[Touch, None] = {}
+        self.commands: list[CommandRecord] = []
+        self.utterances: list[Utterance] = []
+        self.activated: dict[str, None] = {}
+        self.undetermined: list[str] = []
+
+    def begin(self, turn: int) -> None:
+        """Start a turn."""
+        self._turn = turn
+
+    @property
+    def layout(self) -> Layout:
+        """Paths of the world."""
+        return self._world.layout
+
+    @property
+    def argument_set(self) -> int:
+        """Index of this episode's argument set, from 0."""
+        return self._argument_set
+
+    def load(self, skill: Skill) -> None:
+        """Record that the agent loaded the skill's body."""
+        self.activated[skill.id] = None
+
+    def run(self, command: Command) -> CommandResult:
+        """Run a command in the world, or reuse its recorded result where nothing it touched differs."""
+        command = replace(command, turn=self._turn, step=self._step)
+        self._step += 1
+        result = self._run(command)
+        self.actions += result.actions
+        self.touches.update(dict.fromkeys(result.touches))
+        self.commands.append(
+            replace(
+                result.record,
+                stdout=result.stdout[:EXCERPT].decode("utf-8", "backslashreplace"),
+                stderr=result.stderr[-EXCERPT:].decode("utf-8", "backslashreplace"),
+            )
+        )
+        self.undetermined += result.undetermined
+        return result
+
+    def _run(self, command: Command) -> CommandResult:
+        if self._memo is None or self._for_real:
+            return self._world.run(command)
+        answer = self._memo.ask(command, self._world)
+        if answer.result is not None:
+            self._world.apply(answer.result.effects)
+            return replayed(answer.result, command)
+        result = self._world.run(command)
+        self._memo.learn(command, result, answer)
+        # What stays behind (a process, a socket) can influence every later command of this episode.
+        self._for_real = bool(result.uncut)
+        return result
+
+    def _actor(self, skill: str, file: str, line: int) -> Actor:
+        agent = ActorLink("agent", "agent")
+        return (agent, ActorLink("skill", skill, file or None, line or None)) if skill else (agent,)
+
+    def read(self, path: str) -> bytes | None:
+        """Read a file with the agent's own tool."""
+        content = self._world.read(path)
+        self.touches[Touch(path, TouchMode.READ, content is not None, self._turn, -1)] = None
+        if content is not None:
+            self.actions.append(
+                Action(
+                    ActionKind.READ,
+                    path,
+                    classify_path(path, home=self.layout.home, workspace=self.layout.workspace),
+                    self._actor("", "", 0),
+                    self._turn,
+                    -1,
+                    size=len(content),
+                )
+            )
+        return content
+
+    def write(self, path: str, content: bytes, *, skill: str = "", file: str = "", line: int = 0) -> None:
+        """Write a file with the agent's own tool, because of a directive of `skill`."""
+        self._world.write(path, content)
+        self.touches[Touch(path, TouchMode.WRITE, True, self._turn, -1)] = None
+        self.actions.append(
+            Action(
+                ActionKind.WRITE,
+                path,
+                classify_path(path, home=self.layout.home, workspace=self.layout.workspace),
+                self._actor(skill, file, line),
+                self._turn,
+                -1,
+                size=len(content),
+                excerpt=content[:400].decode("utf-8", "backslashreplace"),
+            )
+        )
+
+    def exists(self, path: str) -> bool:
+        """Whether a path exists in the world."""
+        found = self._world.exists(path)
+        self.touches[Touch(path, TouchMode.STAT, found, self._turn, -1)] = None
+        return found
+
+    def inputs(self) -> Sequence[str]:
+        """Paths of the fixtures of this episode's argument set."""
+        return self._inputs
+
+    def say(self, text: str) -> None:
+        """Answer the user."""
+        self.utterances.append(Utterance(self._turn, "agent", text))
