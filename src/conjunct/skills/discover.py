@@ -1,6 +1,5 @@
 """Finding the skills of a registry: folders with a `SKILL.md`, at any depth, links bounded."""
 
-# ruff: noqa: PTH
 # Paths are bytes here, so that a package is the same package under every locale.
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ Paths are bytes until they are shown or put into an `Entry`: the same package mu
 every locale.
 """
 
-# ruff: noqa: PTH
 # Paths are bytes here, so that a package is the same package under every locale.
 
 from __future__ import annotations

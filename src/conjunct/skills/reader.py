@@ -1,6 +1,5 @@
 """Reading a registry: one bad package never hides another."""
 
-# ruff: noqa: PTH
 # Paths are bytes here, so that a package is the same package under every locale.
 
 from __future__ import annotations
