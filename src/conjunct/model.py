@@ -388,6 +388,8 @@ class Probe:
     turns: tuple[Turn, ...]
     authority: Authority
     title: str = ""
+    fillers: tuple[str, ...] = ()
+    """Small talk that moves the first use to a later turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +437,10 @@ class Battery:
     """(level, ISO 8601 start); the first is the neutral level."""
     networks: tuple[str, ...]
     """Answer levels of the sinkhole; the first is the neutral level."""
+    arguments: tuple[str, ...] = ()
+    """Names of the argument sets; the first is the neutral level."""
+    environments: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    """(level, variables); the first is the neutral level and sets none."""
 
 
 # ---- contexts, episodes

@@ -1,1 +1,1 @@
-
+"""Telling people and machines: terminal, JSON, HTML."""

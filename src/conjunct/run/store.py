@@ -66,7 +66,7 @@ class Store:
             yield self._database
         except sqlite3.Error as error:
             raise StoreError(
-                f"{self.path}: reading or writing failed ({error}); check space and permissions, then run again"
+                f"{self.path}: reading or writing failed ({error}); check space and permissions, then retry"
             ) from error
 
     def episode(self, spec: EpisodeSpec) -> Episode | None:

@@ -137,6 +137,11 @@ class CommandResult:
     effects: tuple[FileEffect, ...]
     uncut: tuple[str, ...] = ()
     """Why this command cannot be replaced by its record (a process outlived it, a socket stayed, …)."""
+    before: tuple[tuple[str, TouchMode, str], ...] = ()
+    """(path, READ or LIST, fingerprint) of every touched object as it was *before* the command: the memo's key.
+
+    Same strings as `World.fingerprint` gives: the world snapshots what is needed (its upper layer) first.
+    """
     undetermined: tuple[str, ...] = ()
     """Why the trace of this command is not an observation (dead tracer, size limit, unparsed line, …)."""
 
