@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import platformdirs
 
 from conjunct.errors import IntakeError
-from conjunct.model import Finding, Registry, Severity, Skill
+from conjunct.model import Registry, Severity, Skill
+from conjunct.skills.archive import archive_kind, unpack
 from conjunct.skills.bounds import DEFAULT_BOUNDS, Bounds
 from conjunct.skills.declaration import declare
 from conjunct.skills.digest import path_text
@@ -21,6 +23,7 @@ from conjunct.skills.front_matter import decode, parse_front_matter
 from conjunct.skills.naming import with_unique_ids
 from conjunct.skills.notes import Notes, printable
 from conjunct.skills.package import read_regular, stage_package
+from conjunct.skills.static_manifest import refuse_static_manifests
 
 
 def default_staging() -> Path:
@@ -38,7 +41,8 @@ class _Source:
     shown: str
     label: str = ""
     bits: Mapping[bytes, bool | None] | None = None
-    notes_by_path: list[tuple[bytes, Finding]] = field(default_factory=list)
+    notes: Mapping[bytes, Notes] = field(default_factory=dict)
+    """What unpacking noted, by path below `root`; empty path for the archive as a whole."""
     root_name: str = ""
 
 
@@ -66,15 +70,77 @@ def read_registry(
     if path.name.lower() == "skill.md" and path.is_file():
         path = path.parent
     notes = Notes(limit=100_000)
-    if path.is_dir():
-        root = os.path.realpath(os.fsencode(path))
-        source = _Source(root, str(path), root_name=path_text(os.path.basename(root)))
-        skills = _read_source(source, area, notes, bounds, follow)
-    else:
-        raise IntakeError(f"{printable(str(path))} does not exist or is neither folder nor archive")
+    skills = _read_path(path, area, notes, bounds, follow)
     if not skills:
         raise IntakeError(_nothing(path, notes))
     return Registry(printable(str(path)), with_unique_ids(skills), notes.findings(""))
+
+
+def _read_path(path: Path, staging: Path, notes: Notes, bounds: Bounds, follow: Follow) -> list[Skill]:
+    if path.is_dir():
+        root = os.path.realpath(os.fsencode(path))
+        source = _Source(root, str(path), root_name=path_text(os.path.basename(root)))
+        skills, found = _read_source(source, staging, notes, bounds, follow)
+        for archive in found.archives:
+            skills += _read_inner(Path(os.fsdecode(os.path.join(root, archive))), staging, notes, bounds)
+        if not skills:
+            refuse_static_manifests(path)
+        return skills
+    kind = archive_kind(path)
+    if kind is not None:
+        return _read_archive(path, kind, staging, notes, bounds)
+    refuse_static_manifests(path)
+    raise IntakeError(
+        f"{printable(str(path))} is no folder with skills and no zip or tar archive; "
+        "pass a skill folder, a folder of skills, or an archive of either"
+    )
+
+
+def _read_inner(path: Path, staging: Path, notes: Notes, bounds: Bounds) -> list[Skill]:
+    """A `.skill` archive that lies in a registry folder."""
+    kind = archive_kind(path)
+    if kind is None:
+        notes.add(
+            "intake.archive-broken", "is no zip or tar archive", file=path.name, severity=Severity.REVIEW
+        )
+        return []
+    skills = _read_archive(path, kind, staging, notes, bounds)
+    if not skills:
+        notes.add("intake.archive-empty", "holds no skill", file=path.name, severity=Severity.REVIEW)
+    return skills
+
+
+def _read_archive(path: Path, kind: str, staging: Path, notes: Notes, bounds: Bounds) -> list[Skill]:
+    with tempfile.TemporaryDirectory(prefix=".unpacked-", dir=staging, ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch) / "archive"
+        folder.mkdir()
+        unpacked = unpack(path, kind, folder, bounds)
+        stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        source = _Source(
+            os.path.realpath(os.fsencode(folder)),
+            f"{path}!",
+            label=f"archive {printable(path.name)}",
+            bits=unpacked.bits,
+            notes=unpacked.notes,
+            root_name=stem,
+        )
+        # An archive brings links of its own making: none of them may lead to a skill of this machine.
+        skills, found = _read_source(source, staging, notes, bounds, Follow.INSIDE)
+    places = [place.shown for place in found.skills]
+    rest = [
+        finding
+        for member, noted in unpacked.notes.items()
+        if not any(_lies_in(member, place) for place in places)
+        for finding in noted.findings("")
+    ]
+    if len(skills) == 1:
+        return [replace(skills[0], findings=(*skills[0].findings, *rest))]
+    notes.made += rest
+    return skills
+
+
+def _lies_in(path: bytes, folder: bytes) -> bool:
+    return not folder or path.startswith(folder + b"/")
 
 
 def _nothing(path: Path, notes: Notes) -> str:
@@ -84,7 +150,9 @@ def _nothing(path: Path, notes: Notes) -> str:
     )
 
 
-def _read_source(source: _Source, staging: Path, notes: Notes, bounds: Bounds, follow: Follow) -> list[Skill]:
+def _read_source(
+    source: _Source, staging: Path, notes: Notes, bounds: Bounds, follow: Follow
+) -> tuple[list[Skill], Discovery]:
     found = discover(source.root, notes, bounds, follow)
     skills: list[Skill] = []
     folders = {place.folder for place in found.skills}
@@ -102,7 +170,7 @@ def _read_source(source: _Source, staging: Path, notes: Notes, bounds: Bounds, f
             )
             continue
         skills.append(skill)
-    return skills
+    return skills, found
 
 
 def _manifest_elsewhere(
@@ -148,6 +216,9 @@ def _read_skill(place: Found, found: Discovery, source: _Source, staging: Path, 
     front = parse_front_matter(decode(data, manifest, notes), manifest, notes, bounds)
     folder = path_text(os.path.basename(place.shown)) or source.root_name
     declaration = declare(front, folder, manifest, notes)
+    for member, noted in source.notes.items():
+        if _lies_in(member, place.shown):
+            notes.made += noted.findings("")
     if place.linked:
         notes.add("intake.linked", f"the skill is a link to {path_text(place.folder)!r}")
     for alias in found.aliases.get(place.folder, []):
