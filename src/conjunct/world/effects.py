@@ -1,0 +1,288 @@
+"""The state of an episode's files: what changed, a fingerprint of what was touched, and applying changes again.
+
+All paths are absolute in the world and resolved as a process inside would resolve them: a symbolic link that a
+skill planted leads to where it leads inside, never to the host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conjunct.model import TouchMode
+from conjunct.world.kernel import open_in_root
+from conjunct.world.spec import EffectKind, FileEffect, Observation
+from conjunct.world.system import WRITABLE_FOLDERS
+
+_MAXIMUM_READ = 64 << 20
+_FRESH_NS = 2_000_000_000
+_ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What tells one version of a file from the next."""
+
+    kind: int
+    mode: int
+    size: int
+    inode: int
+    modified_ns: int
+    changed_ns: int
+
+
+Snapshot = Mapping[str, Seen | None]
+"""Absolute path in the world to what is there; `None` where a file of the layers below was deleted."""
+
+
+class WorldFiles:
+    """The files of one episode, seen from the supervisor."""
+
+    def __init__(self, root: Path, *, home: str, upper: Path | None, base: Snapshot) -> None:
+        """`root`: the tree of the world; `upper`: the overlay's changes to `home`, or `None` where files were copied.
+
+        `base`: the snapshot of a copied home, empty for an overlay.
+        """
+        self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._home = home
+        self._upper = upper
+        self._writable = {f"/{name}": root / name for name in WRITABLE_FOLDERS}
+        self._home_place = root / home.lstrip("/")
+        self._base = base
+
+    # ---- single objects
+
+    def read(self, path: str) -> bytes | None:
+        """Content of a regular file, at most 64 MB of it; `None` if there is none."""
+        try:
+            descriptor = open_in_root(self._root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        except OSError:
+            return None
+        with open(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            return stream.read(_MAXIMUM_READ)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is something, following links."""
+        return self._look(path, follow=True) is not None
+
+    def write(self, path: str, content: bytes, *, mode: int = 0o644, modified_ns: int = 0) -> None:
+        """Write a file, its folders included. Raises `OSError`."""
+        self._make_folders(path.rpartition("/")[0])
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY
+        descriptor = open_in_root(self._root, path, flags, mode)
+        with open(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fchmod(descriptor, mode)
+            if modified_ns:
+                os.utime(descriptor, ns=(modified_ns, modified_ns))
+
+    def _make_folders(self, path: str) -> None:
+        made = ""
+        for part in path.strip("/").split("/"):
+            if not part:
+                continue
+            parent, made = made, f"{made}/{part}"
+            if self._look(made, follow=True) is None:
+                with self._folder(parent) as descriptor:
+                    os.mkdir(part, 0o755, dir_fd=descriptor)
+
+    @contextlib.contextmanager
+    def _folder(self, path: str) -> Iterator[int]:
+        descriptor = open_in_root(self._root, path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _look(self, path: str, *, follow: bool) -> os.stat_result | None:
+        flags = os.O_PATH if follow else os.O_PATH | os.O_NOFOLLOW
+        try:
+            descriptor = open_in_root(self._root, path, flags)
+        except OSError:
+            return None
+        try:
+            return os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+
+    # ---- the memo
+
+    def fingerprint(self, observation: Observation) -> str:
+        """The present state of what was touched, as a short text: equal texts, equal answers to a process."""
+        path, mode = observation
+        look = self._look(path, follow=False)
+        if look is None:
+            return _ABSENT
+        meaning = f"{stat.S_IFMT(look.st_mode):o} {stat.S_IMODE(look.st_mode):o} {self._age(look)}"
+        if stat.S_ISLNK(look.st_mode):
+            return f"link {self._target(path)} -> {self._followed(path, mode)}"
+        return f"{meaning} {self._content(path, look, mode)}"
+
+    def _followed(self, path: str, mode: TouchMode) -> str:
+        look = self._look(path, follow=True)
+        if look is None:
+            return _ABSENT
+        return f"{look.st_mode:o} {self._age(look)} {self._content(path, look, mode)}"
+
+    def _content(self, path: str, look: os.stat_result, mode: TouchMode) -> str:
+        if stat.S_ISDIR(look.st_mode):
+            return self._listing(path)
+        if stat.S_ISREG(look.st_mode):
+            if mode is TouchMode.STAT:
+                return str(look.st_size)
+            content = self.read(path)
+            return "unreadable" if content is None else hashlib.sha256(content).hexdigest()
+        return "special"
+
+    def _listing(self, path: str) -> str:
+        try:
+            with self._folder(path) as descriptor, os.scandir(descriptor) as entries:
+                names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        except OSError:
+            return "unreadable"
+        return hashlib.sha256(repr(names).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _target(self, path: str) -> str:
+        parent, _, name = path.rstrip("/").rpartition("/")
+        try:
+            with self._folder(parent) as descriptor:
+                return os.readlink(name, dir_fd=descriptor)
+        except OSError:
+            return "?"
+
+    @staticmethod
+    def _age(look: os.stat_result) -> str:
+        """The time of a change, unless it is simply the moment at which it was made: that differs in every run.
+
+        A process can set the first, not the second, so a time that carries a message is told from one that does not.
+        """
+        if stat.S_ISDIR(look.st_mode) or abs(look.st_mtime_ns - look.st_ctime_ns) < _FRESH_NS:
+            return "fresh"
+        return str(look.st_mtime_ns)
+
+    # ---- changes
+
+    def snapshot(self) -> Snapshot:
+        """Everything that differs from the layers the world started with."""
+        seen: dict[str, Seen | None] = {}
+        if self._upper is not None:
+            _scan(self._upper, self._home, seen)
+        else:
+            now: dict[str, Seen | None] = {}
+            _scan(self._home_place, self._home, now)
+            seen.update({path: look for path, look in now.items() if self._base.get(path) != look})
+            seen.update({path: None for path in self._base if path not in now})
+        for place, folder in self._writable.items():
+            _scan(folder, place, seen)
+        return seen
+
+    def changed(self, before: Snapshot, after: Snapshot) -> tuple[FileEffect, ...]:
+        """The effects that lead from one snapshot to the next, in an order in which they can be applied."""
+        effects = []
+        for path in sorted(set(before) | set(after)):
+            old, new = before.get(path), after.get(path)
+            if old == new and (path in before) == (path in after):
+                continue
+            if path in (self._home, *self._writable):
+                continue
+            effect = self._effect(path, new)
+            if effect is not None and not (old is not None and _same_folder(old, new)):
+                effects.append(effect)
+        return tuple(sorted(effects, key=lambda effect: effect.kind is not EffectKind.DELETED))
+
+    def _effect(self, path: str, new: Seen | None) -> FileEffect | None:
+        if new is None:
+            return FileEffect(path, EffectKind.DELETED)
+        permissions = stat.S_IMODE(new.mode)
+        if stat.S_ISDIR(new.kind):
+            return FileEffect(path, EffectKind.FOLDER, mode=permissions)
+        if stat.S_ISLNK(new.kind):
+            return FileEffect(path, EffectKind.LINK, content=os.fsencode(self._target(path)))
+        if not stat.S_ISREG(new.kind):
+            return None
+        fresh = abs(new.modified_ns - new.changed_ns) < _FRESH_NS
+        content = self.read(path) or b""
+        return FileEffect(path, EffectKind.WRITTEN, content, permissions, 0 if fresh else new.modified_ns)
+
+    def apply(self, effects: Sequence[FileEffect]) -> None:
+        """Make the recorded changes again, in order. Raises `OSError`."""
+        for effect in effects:
+            if effect.kind is EffectKind.WRITTEN:
+                if self._is_link(effect.path):
+                    self._remove(effect.path)
+                self.write(effect.path, effect.content, mode=effect.mode, modified_ns=effect.modified_ns)
+            elif effect.kind is EffectKind.DELETED:
+                self._remove(effect.path)
+            elif effect.kind is EffectKind.FOLDER:
+                self._make_folders(effect.path)
+                with self._folder(effect.path) as descriptor:
+                    os.fchmod(descriptor, effect.mode)
+            else:
+                self._remove(effect.path)
+                parent, _, name = effect.path.rpartition("/")
+                self._make_folders(parent)
+                with self._folder(parent) as descriptor:
+                    os.symlink(os.fsdecode(effect.content), name, dir_fd=descriptor)
+
+    def _is_link(self, path: str) -> bool:
+        look = self._look(path, follow=False)
+        return look is not None and stat.S_ISLNK(look.st_mode)
+
+    def _remove(self, path: str) -> None:
+        parent, _, name = path.rpartition("/")
+        look = self._look(path, follow=False)
+        if look is None:
+            return
+        with self._folder(parent) as descriptor:
+            if not stat.S_ISDIR(look.st_mode):
+                os.unlink(name, dir_fd=descriptor)
+                return
+            with self._folder(path) as inner, os.scandir(inner) as entries:
+                names = [entry.name for entry in entries]
+            for inner_name in names:
+                self._remove(f"{path}/{inner_name}")
+            os.rmdir(name, dir_fd=descriptor)
+
+
+def _same_folder(old: Seen, new: Seen | None) -> bool:
+    """A folder whose entries changed is no change of its own."""
+    return new is not None and stat.S_ISDIR(old.kind) and stat.S_ISDIR(new.kind) and old.mode == new.mode
+
+
+def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
+    """Note everything below `folder`, without following links; a whiteout is a deletion."""
+    waiting = [(os.fspath(folder), place)]
+    while waiting:
+        real, shown = waiting.pop()
+        try:
+            with os.scandir(real) as entries:
+                found = list(entries)
+        except OSError:
+            continue
+        for entry in found:
+            path = f"{shown}/{entry.name}"
+            try:
+                look = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISCHR(look.st_mode) and look.st_rdev == 0:
+                into[path] = None
+                continue
+            into[path] = Seen(
+                stat.S_IFMT(look.st_mode),
+                look.st_mode,
+                look.st_size if not stat.S_ISDIR(look.st_mode) else 0,
+                look.st_ino,
+                look.st_mtime_ns if not stat.S_ISDIR(look.st_mode) else 0,
+                look.st_ctime_ns if not stat.S_ISDIR(look.st_mode) else 0,
+            )
+            if stat.S_ISDIR(look.st_mode):
+                waiting.append((f"{real}/{entry.name}", path))

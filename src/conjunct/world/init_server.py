@@ -1,0 +1,184 @@
+"""PID 1 of an episode: starts the commands, reaps everything, tells how they ended.
+
+This file is handed to the system's Python as text and runs inside the sandbox: standard library only, no import
+of this package. It listens on one inherited socket. Commands cannot kill it (it is the namespace's init), trace
+it or read its memory (not dumpable), or speak for it (its socket and its nonce are nowhere else).
+"""
+
+import array
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+
+CONTROL = int(sys.argv[1])
+LIMIT_NAMES = ("NPROC", "DATA", "FSIZE", "NOFILE", "CORE", "STACK", "CPU")
+
+
+def hide():
+    """Not dumpable, and a neutral name: `/proc/1` then tells no more than on an ordinary machine."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(4, 0, 0, 0, 0)
+    libc.prctl(15, b"systemd", 0, 0, 0)
+    with open("/proc/self/stat", encoding="ascii") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    start, end = int(fields[45]), int(fields[46])
+    name = b"/sbin/init\0"
+    if start and end - start > len(name):
+        # A last byte other than NUL makes the kernel take the region for a title that ends at the first NUL.
+        ctypes.memset(start, 0, end - start)
+        ctypes.memmove(start, name, len(name))
+        ctypes.memset(end - 1, 1, 1)
+
+
+def receive(control):
+    """The next request and its descriptors; `None` at the end of the conversation."""
+    head, ancillary, _flags, _address = control.recvmsg(8, socket.CMSG_SPACE(4 * 8))
+    if len(head) < 8:
+        return None, []
+    descriptors = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+    size = struct.unpack("!Q", head)[0]
+    parts = []
+    while size:
+        part = control.recv(min(size, 1 << 16))
+        if not part:
+            return None, []
+        parts.append(part)
+        size -= len(part)
+    return json.loads(b"".join(parts)), list(descriptors)
+
+
+def answer(control, message):
+    """Send one message to the supervisor."""
+    body = json.dumps(message).encode()
+    control.sendall(struct.pack("!Q", len(body)) + body)
+
+
+def mark(nonce, what, step):
+    """A call that only this program can make, in the same stream as the calls of the commands."""
+    os.access("/.%s/%s/%d" % (nonce, what, step), os.F_OK)
+
+
+def start(request, descriptors, nonce):
+    """Fork and execute one command in a session of its own."""
+    pid = os.fork()
+    if pid:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return pid
+    try:
+        os.setsid()
+        for number, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, number)
+        os.closerange(3, 4096)
+        for name in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(name, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        for name, value in request["limits"].items():
+            resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+        os.umask(0o022)
+        mark(nonce, "begin", request["step"])
+        os.chdir(os.fsencode(request["cwd"]))
+        argv = [os.fsencode(word) for word in request["argv"]]
+        os.execvpe(argv[0], argv, {k: os.fsencode(v) for k, v in request["environment"].items()})
+    except OSError as error:
+        os.write(2, ("%s: %s\n" % (request["argv"][0], error.strerror)).encode("utf-8", "surrogateescape"))
+        os._exit(126 if isinstance(error, PermissionError) else 127)
+    except BaseException:
+        os._exit(125)
+
+
+def others():
+    """Process ids in this namespace beside our own."""
+    return sorted(int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1")
+
+
+def main():
+    hide()
+    control = socket.socket(fileno=CONTROL)
+    control.set_inheritable(False)
+    hello, _ = receive(control)
+    nonce = hello["nonce"]
+    mark(nonce, "hello", 0)
+    answer(control, {"hello": os.getpid()})
+    wake_read, wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    running = {}
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(wake_read, select.POLLIN)
+    while True:
+        for descriptor, _event in poll.poll():
+            if descriptor == wake_read:
+                os.read(wake_read, 4096)
+            else:
+                request, descriptors = receive(control)
+                if request is None:
+                    return
+                if request["op"] == "run":
+                    try:
+                        pid = start(request, descriptors, nonce)
+                        running[pid] = request["step"]
+                        answer(control, {"started": request["step"], "pid": pid})
+                    except OSError as error:
+                        for descriptor in descriptors:
+                            os.close(descriptor)
+                        answer(control, {"failed": request["step"], "reason": error.strerror})
+                elif request["op"] == "kill":
+                    kill(set(request["spare"]))
+                    answer(control, {"killed": True})
+        reap(control, running, nonce)
+
+
+def kill(spare):
+    """Kill every process but ourselves and those in `spare`, until no other lives."""
+    for _attempt in range(400):
+        doomed = [pid for pid in others() if pid not in spare and not zombie(pid)]
+        if not doomed:
+            return
+        # All at once where possible: against a fork bomb, killing by list never catches up.
+        for pid in doomed if spare else (-1,):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        select.select([], [], [], 0.002)
+
+
+def zombie(pid):
+    """Whether a process has ended and only waits to be reaped."""
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as stat:
+            return stat.read().rsplit(b")", 1)[1].split()[0] in (b"Z", b"X")
+    except OSError:
+        return True
+
+
+def reap(control, running, nonce):
+    """Collect ended processes; report those that were commands."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        step = running.pop(pid, None)
+        if step is not None:
+            mark(nonce, "end", step)
+            alive = [other for other in others() if not zombie(other)]
+            answer(control, {"ended": step, "status": status, "alive": alive})
+
+
+main()
