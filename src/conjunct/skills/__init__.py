@@ -6,14 +6,20 @@ from conjunct.skills.digest import package_digest
 from conjunct.skills.discover import Follow
 from conjunct.skills.front_matter import FrontMatter, parse_front_matter
 from conjunct.skills.reader import default_staging, read_registry
+from conjunct.skills.scripts import language_of, scripts_of
+from conjunct.skills.stand_ins import placebo_for, stub_of
 
 __all__ = [
     "Bounds",
     "Follow",
     "FrontMatter",
     "default_staging",
+    "language_of",
     "package_digest",
     "parse_allowed_tools",
     "parse_front_matter",
+    "placebo_for",
     "read_registry",
+    "scripts_of",
+    "stub_of",
 ]
