@@ -182,6 +182,7 @@ KINDS: dict[str, Callable[[_Stream], Canary]] = {
     "reference": _plain(lambda stream: "-".join(stream.text(REFERENCE, 4) for _ in range(4))),
     "uuid": _plain(_uuid),
     "hex32": _plain(lambda stream: stream.text(HEX, 32)),
+    "hex_upper": _plain(lambda stream: stream.text(HEX, 64).upper()),
     "hex64": _plain(lambda stream: stream.text(HEX, 64)),
     "base62": _plain(lambda stream: stream.text(BASE62, 40)),
     "base64": _plain(lambda stream: base64.b64encode(stream.take(48)).decode()),
