@@ -16,6 +16,7 @@ from conjunct.errors import IntakeError
 from conjunct.model import Registry, Severity, Skill
 from conjunct.skills.archive import archive_kind, unpack
 from conjunct.skills.bounds import DEFAULT_BOUNDS, Bounds
+from conjunct.skills.bytecode import check_bytecode
 from conjunct.skills.declaration import declare
 from conjunct.skills.digest import path_text
 from conjunct.skills.discover import MANIFEST, Discovery, Follow, Found, discover
@@ -213,6 +214,7 @@ def _read_skill(place: Found, found: Discovery, source: _Source, staging: Path, 
             file=manifest,
             severity=Severity.REVIEW,
         )
+    check_bytecode(package.root, package.entries, notes, bounds)
     front = parse_front_matter(decode(data, manifest, notes), manifest, notes, bounds)
     folder = path_text(os.path.basename(place.shown)) or source.root_name
     declaration = declare(front, folder, manifest, notes)
