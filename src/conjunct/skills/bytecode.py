@@ -26,11 +26,8 @@ _MADE_UP = re.compile(r"<(?:locals|genexpr|listcomp|dictcomp|setcomp|lambda|modu
 _HEADER = 16
 _OWN_MAGIC = int.from_bytes(importlib.util.MAGIC_NUMBER[:2], "little")
 _VERSION_TEXTS = frozenset(
-    {"__static_attributes__", "__firstlineno__", "__classdictcell__", ".type_params", ".generic_base", ".defaults",
-     "__conditional_annotations__", "__annotate__", "__annotations__", "__type_params__", ".0", "", "format",
-     "__annotate_func__", "__classdict__", "NotImplementedError", "<listcomp>", "<genexpr>", "<dictcomp>",
-     "<setcomp>", "None"}
-)  # fmt: skip
+    [".0", ".defaults", ".generic_base", ".type_params", "__annotate__", "__annotate_func__", "__annotations__", "__class__", "__classcell__", "__classdict__", "__classdictcell__", "__conditional_annotations__", "__doc__", "__firstlineno__", "__module__", "__name__", "__qualname__", "__static_attributes__", "__type_params__", "format", "NotImplementedError", "None", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>", "<module>"]
+) | {""}
 """Names that some Python versions put into code although no source contains them."""
 
 # Compiling is done in a process of its own: a source can be written to exhaust or crash the compiler.
@@ -116,7 +113,7 @@ def _compare_texts(
         if item in known or item in flat:
             return True
         if "<locals>" in item or not compiled:
-            return words.issuperset(_WORD.findall(_MADE_UP.sub(" ", item)))
+            return (words | _VERSION_TEXTS).issuperset(_WORD.findall(_MADE_UP.sub(" ", item)))
         return False
 
     foreign = sorted(repr(item) for item in found.texts if not explained(item))
@@ -126,8 +123,8 @@ def _compare_texts(
         return
     notes.add(
         "integrity.bytecode-not-compared",
-        f"compiled by another Python (magic number {magic}): its names and constants are those of {source!r}, "
-        "its instructions cannot be compared",
+        f"compiled by another Python (magic number {magic}): its names and constants are those of "
+        f"{source!r}, its instructions cannot be compared",
         file=entry.path,
     )
 
