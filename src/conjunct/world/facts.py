@@ -96,6 +96,8 @@ class CommandFacts:
     """Folders that were looked at by stat only, never listed: their touch is LIST all the same."""
     outlived: tuple[int, ...] = ()
     """Pids of this command that were alive when the trace was cut."""
+    programs_missing: tuple[str, ...] = ()
+    """Names of programs that were looked for in the system's folders and found in none."""
     undetermined: tuple[str, ...] = ()
     """Why this trace is not an observation: unparsed line, missing end, dead tracer, size limit."""
     assumed: tuple[str, ...] = ()

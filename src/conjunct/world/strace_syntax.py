@@ -1,7 +1,7 @@
 r"""The text that strace 6 writes with `-f -yy`: lines to calls, arguments, descriptors, paths, addresses.
 
-Names in a trace are chosen by the traced program. strace escapes `"` and `\` inside strings and `<`, `>` inside
-decoded descriptors, so a line is read strictly from the left: nothing is ever searched for from the right.
+Names in a trace are chosen by the traced program. strace escapes `"` and `\` inside strings and `<`, `>`
+inside decoded descriptors, so a line is read strictly from the left: nothing is searched for from the right.
 All patterns use possessive quantifiers; the time for a line is linear in its length.
 """
 

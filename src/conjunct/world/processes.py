@@ -1,0 +1,137 @@
+"""The processes of one episode as the trace shows them: who forked whom, what they run, where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from conjunct.model import Actor
+from conjunct.world.facts import Process
+from conjunct.world.strace_syntax import Call, translated_pid
+
+_CODE = 512
+_SOURCES = 256
+_DESCRIPTORS = 4096
+
+
+@dataclass(slots=True)
+class Folder:
+    """A current folder, shared by tasks that were cloned with CLONE_FS."""
+
+    path: str
+
+
+@dataclass(slots=True)
+class TracedProcess:
+    """One thread group while it is being read."""
+
+    pid: int
+    inside: int
+    parent: int
+    step: int
+    turn: int
+    actor: Actor
+    own: frozenset[str]
+    """Ids of the skills whose code it runs now: the directive's until it loads some itself."""
+    cwd: Folder
+    argv: tuple[str, ...] = ()
+    program: str = ""
+    started: bool = True
+    """False until the first exec, for the child of the server that starts commands."""
+    interprets: bool = False
+    inherits_own: bool = True
+    script: str = ""
+    code: dict[str, None] = field(default_factory=dict)
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    files: dict[int, str] = field(default_factory=dict)
+    """Descriptor to path, for `/proc/self/fd/N`. Shared with children; the last opener of a number wins."""
+    tasks: set[int] = field(default_factory=set)
+    ended: str = ""
+
+    def child(self, call: Call) -> TracedProcess:
+        """A new process forked by this one."""
+        inside, pid = translated_pid(f"{call.value}{call.rest}")
+        shared = any("CLONE_FS" in argument for argument in call.arguments)
+        return TracedProcess(
+            pid=pid,
+            inside=inside,
+            parent=self.pid,
+            step=self.step,
+            turn=self.turn,
+            actor=self.actor,
+            own=self.own,
+            cwd=self.cwd if shared else Folder(self.cwd.path),
+            argv=self.argv,
+            program=self.program,
+            interprets=self.interprets,
+            inherits_own=self.inherits_own,
+            script=self.script,
+            files=self.files,
+            tasks={pid},
+        )
+
+    def remember_code(self, path: str) -> None:
+        """Note a file of code; the list is bounded."""
+        if len(self.code) < _CODE:
+            self.code[path] = None
+
+    def remember_source(self, path: str, skills: tuple[str, ...]) -> None:
+        """Note a file of data that the episode wrote; the list is bounded."""
+        if len(self.sources) < _SOURCES:
+            self.sources[path] = skills
+
+    def remember_descriptor(self, number: int, path: str) -> None:
+        """Note what a descriptor stands for."""
+        if number in self.files or len(self.files) < _DESCRIPTORS:
+            self.files[number] = path
+
+    def frozen(self) -> Process:
+        """The process as a fact."""
+        return Process(
+            pid=self.pid,
+            inside=self.inside,
+            parent=self.parent,
+            argv=self.argv,
+            program=self.program,
+            script=self.script,
+            cwd=self.cwd.path,
+            step=self.step,
+            actor=self.actor,
+            code=tuple(self.code),
+            sources=tuple(self.sources.items()),
+            ended=self.ended,
+        )
+
+
+@dataclass(slots=True)
+class ProcessTable:
+    """All living tasks of an episode by the tracer's thread id."""
+
+    tasks: dict[int, TracedProcess] = field(default_factory=dict)
+    inside: dict[int, TracedProcess] = field(default_factory=dict)
+    """By the pid that processes see; numbers may be used again, the last one wins."""
+
+    def add(self, process: TracedProcess) -> None:
+        """Take in a new process."""
+        self.tasks[process.pid] = process
+        process.tasks.add(process.pid)
+        if process.inside:
+            self.inside[process.inside] = process
+
+    def add_thread(self, process: TracedProcess, tid: int) -> None:
+        """Take in a further thread of a process."""
+        self.tasks[tid] = process
+        process.tasks.add(tid)
+
+    def remove(self, tid: int, ended: str) -> None:
+        """A task has ended; its process has when it was the last one."""
+        process = self.tasks.pop(tid, None)
+        if process is None:
+            return
+        process.tasks.discard(tid)
+        if tid == process.pid or not process.ended:
+            process.ended = ended
+        if process.tasks:
+            # A leader that ended before its threads is a zombie: the process lives on.
+            process.ended = "" if tid != process.pid else process.ended
+        elif self.inside.get(process.inside) is process:
+            del self.inside[process.inside]

@@ -1,0 +1,257 @@
+"""Collects what the calls of one command say, once each, with actor and resource class."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conjunct.model import Action, ActionKind, Actor, ActorLink, ResourceClass, Touch, TouchMode
+from conjunct.world.actors import ActorLedger, extend, package_link
+from conjunct.world.facts import CarrierOut, Connection
+from conjunct.world.processes import ProcessTable, TracedProcess
+from conjunct.world.resources import (
+    absolute,
+    classify_address,
+    classify_path,
+    is_code,
+    is_interpreter,
+    meaning,
+    package_of,
+)
+from conjunct.world.spec import Layout
+
+_ACTIONS = 20_000
+_CONNECTIONS = 20_000
+_CARRIERS = 1_000
+
+Detail = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Facts of one command while its trace is being read."""
+
+    layout: Layout
+    packages: Mapping[str, str]
+    ledger: ActorLedger
+    table: ProcessTable
+    fifos: set[str]
+    line: int = 0
+    touched: dict[tuple[str, TouchMode, bool, int], Touch] = field(default_factory=dict)
+    done: dict[tuple[ActionKind, str, bool, int, Actor], Action] = field(default_factory=dict)
+    connections: list[Connection] = field(default_factory=list)
+    carriers: dict[tuple[str, str, int], CarrierOut] = field(default_factory=dict)
+    pinned: frozenset[str] = frozenset()
+    folders: set[str] = field(default_factory=set)
+    listed: set[str] = field(default_factory=set)
+    undetermined: dict[str, None] = field(default_factory=dict)
+    assumed: dict[str, None] = field(default_factory=dict)
+
+    # ---- looking
+
+    def touch(self, process: TracedProcess, path: str, mode: TouchMode, *, found: bool) -> bool:
+        """Note one look at an absolute path. Returns whether the path matters (is no system noise)."""
+        about = meaning(path)
+        if about.noise:
+            return False
+        if about.everything:
+            mode = TouchMode.EVERYTHING
+        key = (about.path, mode, found, process.step)
+        if key not in self.touched:
+            self.touched[key] = Touch(about.path, mode, found, process.turn, process.step)
+        return True
+
+    def folder(self, process: TracedProcess, path: str) -> None:
+        """Note that a path turned out to be a folder whose size, links and times were seen."""
+        self.folders.add(path)
+        if path not in self.pinned:
+            self.touch(process, path, TouchMode.LIST, found=True)
+
+    # ---- doing
+
+    def act(
+        self,
+        process: TracedProcess,
+        kind: ActionKind,
+        resource: str,
+        resource_class: ResourceClass,
+        *,
+        completed: bool = True,
+        detail: Detail = (),
+    ) -> None:
+        """Note one action; the same action of the same actors in the same command is noted once."""
+        key = (kind, resource, completed, process.step, process.actor)
+        if key in self.done:
+            return
+        if len(self.done) >= _ACTIONS:
+            self.undetermined[f"more than {_ACTIONS} distinct actions in one command"] = None
+            return
+        self.done[key] = Action(
+            kind=kind,
+            resource=resource,
+            resource_class=resource_class,
+            actor=process.actor,
+            turn=process.turn,
+            step=process.step,
+            completed=completed,
+            detail=detail,
+        )
+
+    def act_on(
+        self,
+        process: TracedProcess,
+        kind: ActionKind,
+        path: str,
+        *,
+        completed: bool = True,
+        detail: Detail = (),
+    ) -> None:
+        """Note an action on a path, unless it is system noise. A hard link stands for its first name too."""
+        if meaning(path).noise:
+            return
+        self.act(process, kind, path, self.path_class(process, path), completed=completed, detail=detail)
+        first = self.ledger.alias(path)
+        if first and first != path and kind is ActionKind.WRITE:
+            detail = (*detail, ("through", path))
+            resource_class = self.path_class(process, first)
+            self.act(process, kind, first, resource_class, completed=completed, detail=detail)
+
+    def path_class(self, process: TracedProcess, path: str) -> ResourceClass:
+        """The class of a path for the code that a process runs."""
+        return classify_path(path, self.layout, own=process.own, packages=self.packages)
+
+    def read(self, process: TracedProcess, path: str) -> None:
+        """Note that a file was opened for reading: as data, or as code of the reader."""
+        self.touch(process, path, TouchMode.READ, found=True)
+        if meaning(path).noise:
+            return
+        # The class is judged by the code that opened the file; the actors include what was loaded with it.
+        names = {path: ""}
+        for other in (self.ledger.alias(path), self.ledger.origin(path)):
+            if other and not meaning(other).noise:
+                names.setdefault(other, path)
+        classes = {name: self.path_class(process, name) for name in names}
+        if self._runs(process, path):
+            self.load(process, path)
+        elif writers := self.ledger.lookup(path):
+            process.remember_source(path, _skills(writers))
+        for name, through in names.items():
+            detail = (("through", through),) if through else ()
+            self.act(process, ActionKind.READ, name, classes[name], detail=detail)
+
+    def write(self, process: TracedProcess, path: str, change: str, *, anew: bool = False) -> None:
+        """Note that a file was or could be changed. `anew`: nothing of its former content stays."""
+        if not self.touch(process, path, TouchMode.WRITE, found=True):
+            return
+        self.act_on(process, ActionKind.WRITE, path, detail=(("change", change),))
+        if anew:
+            self.ledger.replace(path, process.actor)
+        else:
+            self.ledger.update(path, process.actor)
+
+    # ---- running
+
+    def load(self, process: TracedProcess, path: str) -> None:
+        """Note that a process runs code from `path`, and whose code that is."""
+        process.remember_code(path)
+        links: list[ActorLink] = []
+        package = package_link(path, self.layout, self.packages)
+        if package is not None:
+            links.append(package)
+        writers = self.ledger.lookup(path)
+        if writers:
+            links += [*writers, ActorLink("file", path)]
+        if not links:
+            return
+        process.actor = extend(process.actor, links)
+        skills = frozenset(link.name for link in links if link.kind == "skill")
+        if skills:
+            process.own = skills if process.inherits_own else process.own | skills
+            process.inherits_own = False
+
+    def execute(self, process: TracedProcess, path: str, argv: tuple[str, ...]) -> None:
+        """Note that a process became another program."""
+        program = self.ledger.resolve(path)
+        about = meaning(program)
+        process.program, process.argv, process.script = program, argv, ""
+        process.started = True
+        process.inherits_own = True
+        process.interprets = not about.noise or is_interpreter(program)
+        if self.touch(process, path, TouchMode.EXEC, found=True):
+            self.load(process, program)
+        resource_class = ResourceClass.SYSTEM if about.noise else self.path_class(process, program)
+        detail = (("argv", shown(argv)),)
+        self.act(process, ActionKind.EXEC, program, resource_class, detail=detail)
+
+    def _runs(self, process: TracedProcess, path: str) -> bool:
+        """Whether a file opened for reading is code to the process that opened it."""
+        if path in self.folders or meaning(path).everything:
+            return False
+        if path == process.program:
+            process.script = path
+            return True
+        if not process.interprets:
+            return is_code("", path)
+        if process.script == path:
+            return True
+        if not process.script and path == self._script_argument(process):
+            process.script = path
+            return True
+        if is_code(process.program, path):
+            return True
+        own_kind = not meaning(process.program).noise
+        return own_kind and (is_code("python3", path) or is_code("node", path))
+
+    @staticmethod
+    def _script_argument(process: TracedProcess) -> str:
+        """The first argument that is no option, as a path."""
+        for word in process.argv[1:]:
+            if word and not word.startswith("-"):
+                return absolute(word, process.cwd.path)
+        return ""
+
+    # ---- sending
+
+    def connect(self, process: TracedProcess, connection: Connection, *, act: bool) -> None:
+        """Note a use of a socket with a destination, and as an action where it is one."""
+        if len(self.connections) < _CONNECTIONS:
+            self.connections.append(connection)
+        else:
+            self.undetermined[f"more than {_CONNECTIONS} connections in one command"] = None
+        if not act:
+            return
+        if connection.protocol != "unix":
+            name = f"network:{connection.destination}"
+            self.touch(process, name, TouchMode.READ, found=connection.completed)
+            resource_class = classify_address(connection.destination)
+        else:
+            resource_class = self.path_class(process, connection.destination)
+        self.act(
+            process,
+            ActionKind.CONNECT,
+            connection.destination,
+            resource_class,
+            completed=connection.completed,
+            detail=(("protocol", connection.protocol),),
+        )
+
+    def carry_out(self, process: TracedProcess, kind: str, name: str) -> None:
+        """Note something through which bytes can leave the command unseen."""
+        if len(self.carriers) < _CARRIERS:
+            self.carriers.setdefault(
+                (kind, name, process.pid), CarrierOut(kind, name, process.pid, process.actor)
+            )
+
+    def in_package(self, path: str) -> bool:
+        """Whether a path lies in an installed package."""
+        return package_of(path, self.layout) is not None
+
+
+def shown(argv: tuple[str, ...]) -> str:
+    """An argument vector as a shell would be given it, cut where it is long."""
+    return shlex.join(argv)[:4096]
+
+
+def _skills(actor: Actor) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(link.name for link in actor if link.kind == "skill"))
