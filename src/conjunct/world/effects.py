@@ -34,6 +34,8 @@ class Seen:
     inode: int
     modified_ns: int
     changed_ns: int
+    hides: bool = False
+    """A folder made anew where the layers below had one: what they hold there is gone."""
 
 
 Snapshot = Mapping[str, Seen | None]
@@ -43,17 +45,20 @@ Snapshot = Mapping[str, Seen | None]
 class WorldFiles:
     """The files of one episode, seen from the supervisor."""
 
-    def __init__(self, root: Path, *, home: str, upper: Path | None, base: Snapshot) -> None:
-        """`root`: the tree of the world; `upper`: the overlay's changes to `home`, or `None` where files were copied.
+    def __init__(self, root: Path, *, home: str, upper: Path | None, layers: Sequence[Path]) -> None:
+        """`root`: the tree of the world; `upper`: the overlay's changes to `home`, `None` where files were copied.
 
-        `base`: the snapshot of a copied home, empty for an overlay.
+        `layers`: what is below `upper`, uppermost first.
         """
+        self._layers = tuple(layers)
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._home = home
         self._upper = upper
         self._writable = {f"/{name}": root / name for name in WRITABLE_FOLDERS}
         self._home_place = root / home.lstrip("/")
-        self._base = base
+        self._base: dict[str, Seen | None] = {}
+        if upper is None:
+            _scan(self._home_place, home, self._base)
 
     # ---- single objects
 
@@ -186,37 +191,80 @@ class WorldFiles:
 
     def changed(self, before: Snapshot, after: Snapshot) -> tuple[FileEffect, ...]:
         """The effects that lead from one snapshot to the next, in an order in which they can be applied."""
-        effects = []
+        removals, additions = [], []
         for path in sorted(set(before) | set(after)):
             old, new = before.get(path), after.get(path)
-            if old == new and (path in before) == (path in after):
+            if path in before and path in after and old == new:
                 continue
-            if path in (self._home, *self._writable):
-                continue
-            effect = self._effect(path, new)
-            if effect is not None and not (old is not None and _same_folder(old, new)):
-                effects.append(effect)
-        return tuple(sorted(effects, key=lambda effect: effect.kind is not EffectKind.DELETED))
+            if new is None or _replaced(old, new) or (new.hides and not (old and old.hides)):
+                removals.append(FileEffect(path, EffectKind.DELETED))
+            if new is not None and not self._was_there(path, old, new):
+                additions += self._addition(path, new)
+        return (*removals, *additions)
 
-    def _effect(self, path: str, new: Seen | None) -> FileEffect | None:
-        if new is None:
-            return FileEffect(path, EffectKind.DELETED)
+    def special(self, before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+        """Sockets, named pipes and the like that are new: they cannot be made again from a record."""
+        kinds = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
+        return tuple(
+            path
+            for path, look in sorted(after.items())
+            if look is not None and look.kind not in kinds and before.get(path) != look
+        )
+
+    def original(self, path: str) -> bytes | None:
+        """Content of a file of the home folder as the world started; `None` if there was none."""
+        relative = path.removeprefix(self._home + "/")
+        if relative == path or ".." in relative.split("/"):
+            return None
+        for layer in self._layers:
+            with contextlib.suppress(OSError):
+                return (layer / relative).read_bytes()
+        return None
+
+    def _was_there(self, path: str, old: Seen | None, new: Seen) -> bool:
+        """Whether it is a folder as before: what is in it is told by itself."""
+        if not stat.S_ISDIR(new.kind):
+            return False
+        if old is not None:
+            return old.kind == new.kind and old.mode == new.mode and old.hides == new.hides
+        relative = path.removeprefix(self._home + "/")
+        if relative == path or new.hides:
+            return False
+        for layer in self._layers:
+            try:
+                look = os.lstat(layer / relative)
+            except OSError:
+                continue
+            return stat.S_ISDIR(look.st_mode) and look.st_mode == new.mode
+        return False
+
+    def _addition(self, path: str, new: Seen) -> list[FileEffect]:
         permissions = stat.S_IMODE(new.mode)
         if stat.S_ISDIR(new.kind):
-            return FileEffect(path, EffectKind.FOLDER, mode=permissions)
+            return [FileEffect(path, EffectKind.FOLDER, mode=permissions)]
         if stat.S_ISLNK(new.kind):
-            return FileEffect(path, EffectKind.LINK, content=os.fsencode(self._target(path)))
+            return [FileEffect(path, EffectKind.LINK, content=os.fsencode(self._target(path)))]
         if not stat.S_ISREG(new.kind):
-            return None
+            return []
         fresh = abs(new.modified_ns - new.changed_ns) < _FRESH_NS
-        content = self.read(path) or b""
-        return FileEffect(path, EffectKind.WRITTEN, content, permissions, 0 if fresh else new.modified_ns)
+        content = self._content_of(path)
+        return [FileEffect(path, EffectKind.WRITTEN, content, permissions, 0 if fresh else new.modified_ns)]
+
+    def _content_of(self, path: str) -> bytes:
+        parent, _, name = path.rpartition("/")
+        try:
+            with self._folder(parent) as descriptor:
+                inner = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
+        except OSError:
+            return b""
+        with open(inner, "rb") as stream:
+            return stream.read(_MAXIMUM_READ)
 
     def apply(self, effects: Sequence[FileEffect]) -> None:
         """Make the recorded changes again, in order. Raises `OSError`."""
         for effect in effects:
             if effect.kind is EffectKind.WRITTEN:
-                if self._is_link(effect.path):
+                if not self._is_file(effect.path):
                     self._remove(effect.path)
                 self.write(effect.path, effect.content, mode=effect.mode, modified_ns=effect.modified_ns)
             elif effect.kind is EffectKind.DELETED:
@@ -232,29 +280,38 @@ class WorldFiles:
                 with self._folder(parent) as descriptor:
                     os.symlink(os.fsdecode(effect.content), name, dir_fd=descriptor)
 
-    def _is_link(self, path: str) -> bool:
+    def _is_file(self, path: str) -> bool:
         look = self._look(path, follow=False)
-        return look is not None and stat.S_ISLNK(look.st_mode)
+        return look is not None and stat.S_ISREG(look.st_mode)
 
     def _remove(self, path: str) -> None:
-        parent, _, name = path.rpartition("/")
-        look = self._look(path, follow=False)
-        if look is None:
-            return
-        with self._folder(parent) as descriptor:
-            if not stat.S_ISDIR(look.st_mode):
-                os.unlink(name, dir_fd=descriptor)
-                return
-            with self._folder(path) as inner, os.scandir(inner) as entries:
-                names = [entry.name for entry in entries]
-            for inner_name in names:
-                self._remove(f"{path}/{inner_name}")
-            os.rmdir(name, dir_fd=descriptor)
+        """Remove what is at `path`, a folder with all it holds, without following links and without recursion."""
+        waiting = [path]
+        while waiting:
+            here = waiting[-1]
+            look = self._look(here, follow=False)
+            parent, _, name = here.rpartition("/")
+            if look is None:
+                waiting.pop()
+                continue
+            inside: list[str] = []
+            if stat.S_ISDIR(look.st_mode):
+                with self._folder(here) as descriptor, os.scandir(descriptor) as entries:
+                    inside = [f"{here}/{entry.name}" for entry in entries]
+            if inside:
+                waiting += inside
+                continue
+            with self._folder(parent) as descriptor:
+                if stat.S_ISDIR(look.st_mode):
+                    os.rmdir(name, dir_fd=descriptor)
+                else:
+                    os.unlink(name, dir_fd=descriptor)
+            waiting.pop()
 
 
-def _same_folder(old: Seen, new: Seen | None) -> bool:
-    """A folder whose entries changed is no change of its own."""
-    return new is not None and stat.S_ISDIR(old.kind) and stat.S_ISDIR(new.kind) and old.mode == new.mode
+def _replaced(old: Seen | None, new: Seen) -> bool:
+    """Whether something of another kind stands where `old` stood."""
+    return old is not None and old.kind != new.kind
 
 
 def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
@@ -276,13 +333,19 @@ def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
             if stat.S_ISCHR(look.st_mode) and look.st_rdev == 0:
                 into[path] = None
                 continue
-            into[path] = Seen(
-                stat.S_IFMT(look.st_mode),
-                look.st_mode,
-                look.st_size if not stat.S_ISDIR(look.st_mode) else 0,
-                look.st_ino,
-                look.st_mtime_ns if not stat.S_ISDIR(look.st_mode) else 0,
-                look.st_ctime_ns if not stat.S_ISDIR(look.st_mode) else 0,
-            )
+            kind = stat.S_IFMT(look.st_mode)
             if stat.S_ISDIR(look.st_mode):
-                waiting.append((f"{real}/{entry.name}", path))
+                inner = f"{real}/{entry.name}"
+                into[path] = Seen(kind, look.st_mode, 0, look.st_ino, 0, 0, _hides(inner))
+                waiting.append((inner, path))
+            else:
+                into[path] = Seen(
+                    kind, look.st_mode, look.st_size, look.st_ino, look.st_mtime_ns, look.st_ctime_ns
+                )
+
+
+def _hides(folder: str) -> bool:
+    try:
+        return os.getxattr(folder, "user.overlay.opaque") == b"y"
+    except OSError:
+        return False

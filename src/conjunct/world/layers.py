@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,12 +19,16 @@ from pathlib import Path, PurePosixPath
 from conjunct.errors import WorldError
 from conjunct.model import Skill
 
+_FILES = "files"
+_KEPT = 400
+_UNUSED_SECONDS = 3600.0
+"""Far longer than an episode may last."""
 _PRIVATE_FOLDERS = frozenset({".ssh", ".gnupg"})
 
 
 @dataclass(frozen=True, slots=True)
 class LayerEntry:
-    """One file or link of a layer; folders follow from the paths."""
+    """One file or link of a layer."""
 
     path: str
     """Relative to the root of the layer, POSIX."""
@@ -31,32 +36,41 @@ class LayerEntry:
     """Bytes of the file, or target of the link."""
     mode: int = 0o644
     link: bool = False
-    age_seconds: int = 0
-    """How long before the clock of the level it was last changed."""
+    folder: bool = False
+    """A folder that would otherwise not be there; other folders follow from the paths."""
+    modified_ns: int = 0
+    """Time of its last change; 0 stands for the time of the whole layer."""
+
+
+def package_folders(skills: Iterable[Skill]) -> dict[str, str]:
+    """Folder name below the skills folder to skill id: the skill's name, or its id where two share a name."""
+    ordered = sorted(skills, key=lambda skill: skill.id)
+    names = [skill.name for skill in ordered]
+    return {skill.name if names.count(skill.name) == 1 else skill.id: skill.id for skill in ordered}
 
 
 def skill_entries(skills: Iterable[Skill], folder: str) -> Iterator[LayerEntry]:
-    """The installed packages below `folder` (relative), each in a folder named by its name; by id where two share it.
+    """The installed packages below `folder` (relative), each in a folder of its own.
 
     Raises `WorldError` if a staged package changed on disk since it was read.
     """
-    ordered = sorted(skills, key=lambda skill: skill.id)
-    names = [skill.name for skill in ordered]
-    for skill in ordered:
-        place = f"{folder}/{skill.name if names.count(skill.name) == 1 else skill.id}"
+    by_id = {skill.id: skill for skill in skills}
+    yield LayerEntry(folder, folder=True)
+    for name, skill_id in package_folders(by_id.values()).items():
+        skill = by_id[skill_id]
         for entry in skill.entries:
-            source = skill.root / entry.path
+            path = f"{folder}/{name}/{entry.path}"
             if entry.kind == "link":
-                target = os.fsencode(entry.target or "")
-                yield LayerEntry(f"{place}/{entry.path}", target, 0o777, link=True)
+                yield LayerEntry(path, os.fsencode(entry.target or ""), 0o777, link=True)
                 continue
             try:
-                content = _read_regular(source)
+                content = _read_regular(skill.root / entry.path)
             except OSError as error:
                 raise WorldError(
-                    f"{skill.path}: {entry.path} vanished from the staged package ({error.strerror}); vet it again"
+                    f"{skill.path}: {entry.path} is gone from the staged package ({error.strerror}); "
+                    "vet it again"
                 ) from error
-            yield LayerEntry(f"{place}/{entry.path}", content, 0o755 if entry.executable else 0o644)
+            yield LayerEntry(path, content, 0o755 if entry.executable else 0o644)
 
 
 def _read_regular(path: Path) -> bytes:
@@ -80,24 +94,36 @@ class LayerStore:
         """
         name = hashlib.sha256(f"{key}\0{modified}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
         place = self._folder / name
-        if place.is_dir():
-            return place
+        if (place / _FILES).is_dir():
+            os.utime(place)
+            return place / _FILES
         self._folder.mkdir(parents=True, exist_ok=True)
+        self._prune()
         fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
         try:
-            self._fill(fresh, entries, modified)
-            fresh.chmod(0o755)
+            (fresh / _FILES).mkdir()
+            self._fill(fresh / _FILES, entries, modified)
+            for folder in (fresh, fresh / _FILES):
+                folder.chmod(0o755)
             with contextlib.suppress(OSError):  # another worker was faster: its layer is the same
                 fresh.rename(place)
         except OSError as error:
             raise WorldError(f"cannot build a layer below {self._folder}: {error}") from error
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
-        return place
+        return place / _FILES
+
+    def _prune(self) -> None:
+        """Remove layers that no episode can still be using, the least recently used first."""
+        layers = [(place.stat().st_mtime, place) for place in self._folder.iterdir()]
+        now = time.time()
+        for used, place in sorted(layers)[: max(0, len(layers) - _KEPT)]:
+            if now - used > _UNUSED_SECONDS:
+                shutil.rmtree(place, ignore_errors=True)
 
     def _fill(self, root: Path, entries: Iterable[LayerEntry], modified: int) -> None:
         by_path = {safe_relative(entry.path): entry for entry in entries}
-        folders: set[str] = set()
+        folders = {path for path, entry in by_path.items() if entry.folder}
         for path in by_path:
             folders.update(str(parent) for parent in PurePosixPath(path).parents if str(parent) != ".")
         for folder in sorted(folders):
@@ -120,8 +146,8 @@ class LayerStore:
         else:
             place.write_bytes(entry.content)
             place.chmod(entry.mode)
-        changed = modified - entry.age_seconds
-        os.utime(place, (changed, changed), follow_symlinks=False)
+        changed = entry.modified_ns or modified * 1_000_000_000
+        os.utime(place, ns=(changed, changed), follow_symlinks=False)
         self._own(place)
 
     def _own(self, place: Path) -> None:
@@ -144,7 +170,7 @@ def digest_of(entries: Iterable[LayerEntry]) -> str:
         for part in (
             os.fsencode(entry.path),
             entry.content,
-            f"{entry.mode} {entry.link} {entry.age_seconds}".encode(),
+            f"{entry.mode} {entry.link} {entry.folder} {entry.modified_ns}".encode(),
         ):
             state.update(len(part).to_bytes(8, "big"))
             state.update(part)

@@ -22,6 +22,7 @@ from conjunct.errors import WorldError
 from conjunct.world.seccomp import filter_program, refusal_expressions, trace_expression
 from conjunct.world.spec import Command, Limits
 from conjunct.world.system import SYSTEM_FOLDERS, USER_ID, WRITABLE_FOLDERS
+from conjunct.world.trace import STRACE_OPTIONS
 
 _SEARCH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _REMEDIES = {
@@ -133,7 +134,6 @@ class Sandbox:
     def _tracer(self) -> list[str]:
         if not self._traced:
             return []
-        # Without its own decoding of pids a fork would name a child that no line of the trace begins with.
         argv = [
             program("strace"),
             "-f",
@@ -157,7 +157,18 @@ class Sandbox:
         root = self._root
         argv = [program("bwrap"), "--unshare-user", "--unshare-pid", "--unshare-uts", "--share-net"]
         argv += ["--uid", str(USER_ID), "--gid", str(USER_ID), "--hostname", host]
-        argv += ["--cap-drop", "ALL", "--disable-userns", "--as-pid-1", "--die-with-parent", "--new-session"]
+        argv += [
+            "--perms",
+            "0755",
+            "--dir",
+            "/home",
+            "--cap-drop",
+            "ALL",
+            "--disable-userns",
+            "--as-pid-1",
+            "--die-with-parent",
+            "--new-session",
+        ]
         argv += ["--ro-bind", "/usr", "/usr", "--size", "4096", "--tmpfs", "/usr/local"]
         for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
             host_name = Path("/") / name

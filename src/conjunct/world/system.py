@@ -80,7 +80,7 @@ def system_entries(layout: Layout, *, certificates: bytes = b"") -> Iterator[Lay
         "var/lib",
         "var/spool/cron",
     ):
-        yield LayerEntry(f"{folder}/.keep", b"")
+        yield LayerEntry(folder, folder=True)
 
 
 def _links(name: str) -> Iterator[LayerEntry]:

@@ -13,6 +13,7 @@ import platformdirs
 
 from conjunct.errors import WorldError
 from conjunct.world.channel import Channel
+from conjunct.world.decoys import decoy_files, minted_environment, planted
 from conjunct.world.episode import EpisodeService, Plan
 from conjunct.world.layers import LayerEntry, LayerStore, digest_of, skill_entries
 from conjunct.world.spec import (
@@ -103,11 +104,11 @@ def open_world(spec: WorldSpec, *, runtime: Runtime, cache: Path | None = None) 
     identity = unprivileged_identity()
     folder = cache or default_cache(identity)
     _prepare(folder, identity)
-    plan, planted = _plan(spec, runtime, folder, identity)
+    plan = _plan(spec, runtime, folder, identity)
     pid, channel = fork_supervisor(identity, lambda: EpisodeService(plan))
     try:
         _answer(channel)
-        yield World(channel, layout=spec.layout, planted=planted)
+        yield World(channel, layout=spec.layout, planted=plan.planted)
     finally:
         channel.close()
         with contextlib.suppress(ChildProcessError):
@@ -131,9 +132,7 @@ def _prepare(folder: Path, identity: tuple[int, int] | None) -> None:
         raise WorldError(f"{folder} cannot be used for the world's layers: {error}") from error
 
 
-def _plan(
-    spec: WorldSpec, runtime: Runtime, folder: Path, identity: tuple[int, int] | None
-) -> tuple[Plan, tuple[Planted, ...]]:
+def _plan(spec: WorldSpec, runtime: Runtime, folder: Path, identity: tuple[int, int] | None) -> Plan:
     store = LayerStore(folder / "layers", owner=identity)
     modified = int(datetime.fromisoformat(spec.clock).timestamp())
     home = spec.layout.home.strip("/")
@@ -145,16 +144,23 @@ def _plan(
     workspace = below(spec.layout.workspace)
     context += [LayerEntry(f"{workspace}/{path}", content) for path, content in spec.workspace_files]
     context += [LayerEntry(below(p), t.encode()) for p, t in spec.answers if p.startswith(f"/{home}/")]
-    context.append(LayerEntry(f"{workspace}/.keep", b""))
+    context.append(LayerEntry(workspace, folder=True))
+    decoys = [
+        LayerEntry(below(decoy.path), decoy.content, decoy.mode, modified_ns=decoy.modified)
+        for decoy in decoy_files(spec)
+        if decoy.path.startswith(f"/{home}/")
+    ]
     system = list(system_entries(spec.layout))
-    layers = [
+    skills = " ".join(f"{skill.id} {skill.digest}" for skill in spec.installed)
+    layers = (
         store.build(f"context {digest_of(context)}", context, modified=modified),
         store.build(
-            f"skills {spec.layout.skills} {' '.join(f'{skill.id} {skill.digest}' for skill in spec.installed)}",
+            f"skills {spec.layout.skills} {skills}",
             skill_entries(spec.installed, below(spec.layout.skills)),
             modified=modified,
         ),
-    ]
+        store.build(f"decoys {digest_of(decoys)}", decoys, modified=modified),
+    )
     environment = {
         "HOME": spec.layout.home,
         "USER": spec.layout.user,
@@ -162,14 +168,15 @@ def _plan(
         "SHELL": "/bin/bash",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
+        **dict(minted_environment(spec)),
         **dict(spec.environment),
     }
-    plan = Plan(
+    return Plan(
         spec=spec,
         place=folder / "episode",
-        layers=tuple(layers),
+        layers=layers,
         system=store.build(f"system {digest_of(system)}", system, modified=modified),
         binds=(),
         environment=tuple(environment.items()),
+        planted=planted(spec),
     )
-    return plan, ()
