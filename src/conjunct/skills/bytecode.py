@@ -26,7 +26,36 @@ _MADE_UP = re.compile(r"<(?:locals|genexpr|listcomp|dictcomp|setcomp|lambda|modu
 _HEADER = 16
 _OWN_MAGIC = int.from_bytes(importlib.util.MAGIC_NUMBER[:2], "little")
 _VERSION_TEXTS = frozenset(
-    [".0", ".defaults", ".generic_base", ".type_params", "__annotate__", "__annotate_func__", "__annotations__", "__class__", "__classcell__", "__classdict__", "__classdictcell__", "__conditional_annotations__", "__doc__", "__firstlineno__", "__module__", "__name__", "__qualname__", "__static_attributes__", "__type_params__", "format", "NotImplementedError", "None", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>", "<module>"]
+    [
+        ".0",
+        ".defaults",
+        ".generic_base",
+        ".type_params",
+        "__annotate__",
+        "__annotate_func__",
+        "__annotations__",
+        "__class__",
+        "__classcell__",
+        "__classdict__",
+        "__classdictcell__",
+        "__conditional_annotations__",
+        "__doc__",
+        "__firstlineno__",
+        "__module__",
+        "__name__",
+        "__qualname__",
+        "__static_attributes__",
+        "__type_params__",
+        "format",
+        "NotImplementedError",
+        "None",
+        "<genexpr>",
+        "<listcomp>",
+        "<dictcomp>",
+        "<setcomp>",
+        "<lambda>",
+        "<module>",
+    ]
 ) | {""}
 """Names that some Python versions put into code although no source contains them."""
 
