@@ -345,6 +345,8 @@ class ReachSet:
     """String constants compared in guards: candidate levels for the plan."""
     environment: tuple[str, ...] = ()
     """Environment variables named in the source."""
+    reads_clock: bool = False
+    """The source names a call that reads date or time, which a trace cannot show."""
     largest_count: int = 0
     """Largest integer compared with a counter or length: the horizon to drive to."""
     findings: tuple[Finding, ...] = ()

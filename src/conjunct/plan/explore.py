@@ -35,8 +35,8 @@ class Scope:
     """Largest number of factors away from neutral in one run."""
     seed: int = 0
     fingerprint: str = ""
-    minted: tuple[str, ...] = ()
-    """Environment variables named in the candidate's source: present and absent are levels."""
+    variables: tuple[str, ...] = ()
+    """Variables named in the candidate's source, credentials apart: present and absent are levels."""
     reads_clock: bool = False
     """The source names the time: a trace cannot show a clock read."""
     most_episodes: int = 600
@@ -219,7 +219,7 @@ class _Tree:
         if context.network == NEUTRAL and FactorKind.NETWORK in factors and order(context) == 0:
             found += [replace(context, network=level) for level in self.scope.networks if level != NEUTRAL]
         variables = sorted(
-            {*self.scope.minted, *(q.detail for q in asked if q.factor is FactorKind.ENVIRONMENT)}
+            {*self.scope.variables, *(q.detail for q in asked if q.factor is FactorKind.ENVIRONMENT)}
         )
         if variables and not context.environment and order(context) == 0:
             found.append(replace(context, environment=tuple((name, "1") for name in variables)))

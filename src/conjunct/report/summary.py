@@ -38,7 +38,7 @@ class Report:
         return {decision: counter.get(decision, 0) for decision in Decision}
 
     def exit_code(self, fail_on: frozenset[Decision] = frozenset({Decision.REJECT, Decision.REVIEW})) -> int:
-        """The process status: 4 the tool failed, 1 something in `fail_on`, 3 incomplete only, 0 all admitted."""
+        """The process status: 4 the tool failed, 1 something in `fail_on`, 3 incomplete only, else 0."""
         if self.failures:
             return EXIT_FAILED
         counts = self.counts()

@@ -1,0 +1,167 @@
+"""The command line: parse, call, print. Everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from conjunct import __version__
+from conjunct.errors import ConjunctError, IntakeError, UsageError, WorldError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+EXIT_USAGE, EXIT_FAILED = 2, 4
+_FOLDER = click.Path(path_type=Path)
+
+store_option = click.option(
+    "--store",
+    type=_FOLDER,
+    default=None,
+    help="Run store (SQLite). Default: .conjunct/runs.sqlite in the present folder.",
+)
+
+
+class _Group(click.Group):
+    """Turns our errors into one line and the documented exit codes."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except (UsageError, IntakeError) as error:
+            click.echo(f"conjunct: {error}", err=True)
+            sys.exit(EXIT_USAGE)
+        except WorldError as error:
+            click.echo(
+                f"conjunct: {error}\nconjunct: run `conjunct doctor` to see what this machine lacks", err=True
+            )
+            sys.exit(EXIT_FAILED)
+        except ConjunctError as error:
+            click.echo(f"conjunct: {error}", err=True)
+            sys.exit(EXIT_FAILED)
+        except KeyboardInterrupt:
+            click.echo("\nconjunct: stopped; the same command continues from here", err=True)
+            sys.exit(130)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="conjunct")
+def main() -> None:
+    """Behavioural admission testing for agent skills.
+
+    Runs an agent with and without each skill, alone and beside its neighbours, under user histories and over
+    several turns, in a sandbox with decoys; decides from the shape of what changes.
+    """
+    from conjunct.platform_check import require_linux
+
+    require_linux()
+
+
+@main.command()
+@click.argument("path", type=_FOLDER, required=False)
+@click.option("--registry", type=_FOLDER, help="Skills the candidates will live with. Default: PATH itself.")
+@click.option(
+    "--changed", metavar="REF", help="Vet only skills of --registry that changed since this git ref."
+)
+@click.option(
+    "--policy", type=_FOLDER, help="Admission policy (TOML). Default: conjunct.toml beside the registry."
+)
+@click.option("--battery", type=_FOLDER, help="A folder that extends or overrides the built-in battery.")
+@store_option
+@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of canaries, fixtures and samples."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
+)
+@click.option("--output", type=_FOLDER, help="Write the report here instead of to standard output.")
+@click.option("--html", type=_FOLDER, help="Also write a self-contained HTML report.")
+@click.option(
+    "--fail-on",
+    default="reject,review",
+    show_default=True,
+    help="Verdicts that make the exit status 1: any of reject, review, incomplete, or `never`.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Show admitted skills and coverage too.")
+def vet(
+    path: Path | None, form: str, output: Path | None, html: Path | None, fail_on: str, **options: Any
+) -> None:
+    """Vet the skills in PATH: one skill folder, a folder of skills, or an archive."""
+    from conjunct.report.write import failing_decisions, write_reports
+    from conjunct.vet import VetOptions, vet_registry
+
+    verbose = options.pop("verbose")
+    failing = failing_decisions(fail_on)
+    if path is None and options["registry"] is None:
+        raise UsageError("name a PATH to vet, or --registry DIR together with --changed REF")
+    report = vet_registry(VetOptions(path=path, **options), watch=True)
+    write_reports(report, form=form, output=output, html=html, verbose=verbose)
+    sys.exit(report.exit_code(failing))
+
+
+@main.command()
+@click.argument("skill")
+@store_option
+def explain(skill: str, store: Path | None) -> None:
+    """Show everything the newest verdict on SKILL rests on."""
+    from conjunct.report.write import explain_stored
+
+    explain_stored(skill, store)
+
+
+@main.command()
+@click.argument("skill")
+@store_option
+@click.option(
+    "--runs", type=click.IntRange(1, 100), default=3, show_default=True, help="Fresh runs of each arm."
+)
+def replay(skill: str, store: Path | None, runs: int) -> None:
+    """Run the minimal trigger of SKILL again, and each removal beside it."""
+    from conjunct.vet import replay_skill
+
+    sys.exit(replay_skill(skill, store, runs))
+
+
+@main.command()
+@click.argument("path", type=_FOLDER)
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
+)
+def reach(path: Path, form: str) -> None:
+    """Show what the skills in PATH could do, with file and line, and what they declare. Runs nothing."""
+    from conjunct.report.reach_view import show_reach
+
+    show_reach(path, form)
+
+
+@main.command()
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
+)
+def doctor(form: str) -> None:
+    """Try each promise of the world with a real episode on this machine."""
+    from conjunct.report.doctor_view import show_doctor
+
+    sys.exit(show_doctor(form))
+
+
+@main.command()
+def setup() -> None:
+    """Build the locked set of Python and Node packages that skills find in the world."""
+    from conjunct.world.runtime import ensure_runtime
+
+    runtime = ensure_runtime(progress=lambda line: click.echo(line, err=True))
+    click.echo(f"runtime {runtime.digest[:12]} is ready")
+
+
+@main.command()
+def schema() -> None:
+    """Print the JSON Schema of `vet --format json`."""
+    import json
+
+    from conjunct.report.json_report import report_schema
+
+    click.echo(json.dumps(report_schema(), indent=2))

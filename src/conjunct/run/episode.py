@@ -1,0 +1,228 @@
+"""One episode: build the world of a context, let the agent act turn by turn, collect the trace, judge it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from conjunct.battery import fill_probe, fixtures, judge
+from conjunct.model import (
+    NEUTRAL,
+    ActionKind,
+    Capability,
+    Context,
+    Episode,
+    EpisodeSpec,
+    History,
+    Phrasing,
+    Skill,
+    Trace,
+    Turn,
+    Utterance,
+)
+from conjunct.plan.explore import ALL_PHRASINGS
+from conjunct.run.lazy_world import LazyWorld
+from conjunct.run.memo import Memo
+from conjunct.run.setting import Setting
+from conjunct.run.store import Store
+from conjunct.run.tools import EpisodeTools
+from conjunct.run.view import EpisodeView
+from conjunct.world.canaries import input_canary
+from conjunct.world.spec import Planted, WorldSpec
+from conjunct.world.world import open_world
+
+
+class EpisodeRunner:
+    """Runs episodes of one setting in this process; keeps the store open between them."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._store: Store | None = None
+
+    def __call__(self, spec: EpisodeSpec) -> Episode:
+        """Run one episode. Raises `WorldError` where the world fails; never records."""
+        started = time.monotonic()
+        installed = self._installed(spec)
+        world_spec = self._world_spec(spec, installed)
+        turns = self._turns(spec)
+        memo = self._memo(spec, world_spec, installed)
+        with LazyWorld(
+            world_spec.layout, lambda: open_world(world_spec, runtime=self._setting.runtime)
+        ) as world:
+            trace = self._act(spec, turns, installed, world, world_spec, memo)
+            planted = self._with_audience(world.planted, installed)
+        violations = judge(
+            trace,
+            authority=self._setting.probes_by_id[spec.probe].authority,
+            declared=self._declared(installed),
+            planted=planted,
+            rules=self._setting.battery.invariants,
+            layout=world_spec.layout,
+        )
+        return Episode(
+            spec=spec,
+            trace=trace,
+            violations=violations,
+            seconds=time.monotonic() - started,
+            memo_hits=memo.hits if memo else 0,
+            memo_misses=memo.misses if memo else 0,
+        )
+
+    def _installed(self, spec: EpisodeSpec) -> tuple[Skill, ...]:
+        ids = [*spec.context.co_skills] if spec.without else [spec.candidate, *spec.context.co_skills]
+        setting = self._setting
+        return tuple(
+            setting.stubs[skill] if skill in spec.stubbed else setting.skills_by_id[skill]
+            for skill in sorted(set(ids))
+        )
+
+    def _world_spec(self, spec: EpisodeSpec, installed: tuple[Skill, ...]) -> WorldSpec:
+        setting, context = self._setting, spec.context
+        phrasing = phrasing_of(setting.battery.histories, context)
+        clocks = dict(setting.battery.clocks)
+        seed = setting.seed + spec.seed
+        return WorldSpec(
+            seed=seed,
+            comparison=spec.comparison,
+            salt=setting.salt,
+            installed=installed,
+            home_files=phrasing.files,
+            workspace_files=fixtures(
+                context.arguments,
+                setting.seed,
+                canary=lambda path: input_canary(seed=seed, comparison=spec.comparison, path=path),
+                extra=setting.battery_folder,
+            ),
+            answers=context.answers,
+            environment=context.environment,
+            minted=self._minted(spec),
+            known_names=tuple(
+                sorted({c.resource for s in installed for c in setting.reach[s.id].capabilities})
+            ),
+            clock=clocks.get(context.clock, clocks[NEUTRAL]),
+            network=setting.battery.networks[0] if context.network == NEUTRAL else context.network,
+            twin=spec.variant == "twin",
+            traced=spec.variant != "untraced",
+            layout=setting.layout,
+            limits=setting.limits,
+        )
+
+    def _minted(self, spec: EpisodeSpec) -> tuple[str, ...]:
+        """Credential variables that the skills in use name: the same in all arms of a comparison."""
+        used = (spec.candidate, *spec.context.used_before, *spec.context.used_after)
+        return tuple(sorted({name for skill in used for name in self._setting.credential_variables(skill)}))
+
+    def _with_audience(self, planted: Sequence[Planted], installed: Sequence[Skill]) -> tuple[Planted, ...]:
+        """A credential that only a skill names has the hosts its package declares as audience."""
+        known: list[Planted] = []
+        for one in planted:
+            if one.path.startswith("env:") and not one.audience:
+                name = one.path.removeprefix("env:")
+                hosts = {
+                    capability.resource
+                    for skill in installed
+                    if name in self._setting.credential_variables(skill.id)
+                    for capability in self._setting.reach[skill.id].capabilities
+                    if capability.kind in {ActionKind.SEND, ActionKind.CONNECT} and capability.resource != "*"
+                }
+                one = replace(one, audience=tuple(sorted(hosts)))
+            known.append(one)
+        return tuple(known)
+
+    def _turns(self, spec: EpisodeSpec) -> tuple[Turn, ...]:
+        setting, context = self._setting, spec.context
+        partners = [*context.used_before, *context.used_after]
+        partner = setting.skills_by_id[partners[0]] if partners else None
+        return fill_probe(
+            setting.probes_by_id[spec.probe],
+            skill=setting.skills_by_id[spec.candidate],
+            task=setting.tasks[spec.candidate],
+            inputs=[
+                path for path, _ in fixtures(context.arguments, setting.seed, extra=setting.battery_folder)
+            ],
+            partner=partner,
+            partner_task=setting.tasks[partner.id] if partner else "",
+            partner_first=bool(context.used_before),
+            first_use=context.first_use,
+            horizon=context.horizon,
+        )
+
+    def _memo(self, spec: EpisodeSpec, world: WorldSpec, installed: Sequence[Skill]) -> Memo | None:
+        if self._setting.store is None or spec.variant:
+            return None
+        if self._store is None:
+            self._store = Store(self._setting.store)
+        digests = tuple(skill.digest for skill in installed if skill.id == spec.candidate)
+        return Memo(self._store, world, digests, self._setting.fingerprint())
+
+    def _declared(self, installed: Sequence[Skill]) -> Mapping[str, Sequence[Capability]]:
+        return {skill.id: self._setting.reach[skill.id].capabilities for skill in installed}
+
+    def _act(
+        self,
+        spec: EpisodeSpec,
+        turns: Sequence[Turn],
+        installed: Sequence[Skill],
+        world: LazyWorld,
+        world_spec: WorldSpec,
+        memo: Memo | None,
+    ) -> Trace:
+        setting = self._setting
+        history = phrasing_of(setting.battery.histories, spec.context)
+        view = EpisodeView(
+            installed=installed,
+            registry_names=[skill.name for skill in setting.registry.skills],
+            history=spec.context.history,
+            history_text="\n".join(text for _, text in (*history.messages, *history.files)),
+            compilations=setting.compilations,
+            reach=setting.reach,
+        )
+        sets = argument_sets(setting)
+        tools = EpisodeTools(
+            world,
+            memo=memo,
+            inputs=[f"{world_spec.layout.workspace}/{path}" for path, _ in world_spec.workspace_files],
+            argument_set=sets.index(spec.context.arguments),
+        )
+        agent = setting.agent(spec)
+        for number, turn in enumerate(turns, 1):
+            view.begin(number, turn)
+            tools.begin(number)
+            tools.utterances.append(Utterance(number, "user", turn.text))
+            said = len(tools.utterances)
+            agent.act(view, tools)
+            answer = "\n".join(utterance.text for utterance in tools.utterances[said:])
+            world.end_turn(number, turn.text, answer)
+        record = world.finish()
+        return Trace(
+            utterances=tuple(tools.utterances),
+            actions=(*tools.actions, *record.actions),
+            touches=tuple(tools.touches),
+            look_ups=tuple(view.look_ups),
+            commands=tuple(tools.commands),
+            activated=tuple(tools.activated),
+            undetermined=(*dict.fromkeys([*tools.undetermined, *record.undetermined]),),
+        )
+
+
+def argument_sets(setting: Setting) -> list[str]:
+    """Names of the battery's argument sets, the neutral one first."""
+    from conjunct.battery import argument_levels
+
+    return list(argument_levels(setting.battery_folder))
+
+
+def phrasing_of(histories: Sequence[History], context: Context) -> Phrasing:
+    """Messages and files of a context's history; all wordings one after another for `ALL_PHRASINGS`."""
+    family = next(history for history in histories if history.id == context.history)
+    if context.phrasing != ALL_PHRASINGS:
+        return family.phrasings[context.phrasing % len(family.phrasings)]
+    files: dict[str, str] = {}
+    for phrasing in family.phrasings:
+        for path, content in phrasing.files:
+            files[path] = files.get(path, "") + content
+    return Phrasing(
+        messages=tuple(message for phrasing in family.phrasings for message in phrasing.messages),
+        files=tuple(files.items()),
+    )

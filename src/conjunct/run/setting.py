@@ -1,0 +1,68 @@
+"""Everything that all episodes of one vetting share, prepared once before the workers start."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conjunct.agent.protocol import Agent
+from conjunct.model import Battery, Compilation, EpisodeSpec, Probe, ReachSet, Registry, Skill
+from conjunct.reach.resources import is_secret_variable
+from conjunct.world.spec import Layout, Limits
+
+if TYPE_CHECKING:
+    from conjunct.world.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The frozen surroundings of all episodes of one vetting."""
+
+    registry: Registry
+    battery: Battery
+    compilations: Mapping[str, Compilation]
+    reach: Mapping[str, ReachSet]
+    tasks: Mapping[str, str]
+    """Skill id to the one request generated from its own description."""
+    stubs: Mapping[str, Skill]
+    runtime: Runtime
+    agent: Callable[[EpisodeSpec], Agent]
+    agent_name: str
+    agent_version: str
+    store: Path | None = None
+    """Where the command memo is kept; `None` runs every command for real."""
+    salt: str = ""
+    seed: int = 0
+    battery_folder: Path | None = None
+    layout: Layout = field(default_factory=Layout)
+    limits: Limits = field(default_factory=Limits)
+    skills_by_id: Mapping[str, Skill] = field(default_factory=dict)
+    probes_by_id: Mapping[str, Probe] = field(default_factory=dict)
+
+    def credential_variables(self, skill: str) -> frozenset[str]:
+        """Names of variables that look like credentials and that the skill declares or reads."""
+        declared = self.skills_by_id[skill].declaration.requires_environment
+        return frozenset(
+            name for name in (*declared, *self.reach[skill].environment) if is_secret_variable(name)
+        )
+
+    def plain_variables(self, skill: str) -> frozenset[str]:
+        """Other variables that the skill reads."""
+        return frozenset(self.reach[skill].environment) - self.credential_variables(skill)
+
+    def fingerprint(self) -> str:
+        """Digest of the baseline: agent, battery, world, salt. Different ones are never compared."""
+        parts = [
+            self.agent_name,
+            self.agent_version,
+            self.battery.digest,
+            self.runtime.digest,
+            repr(self.layout),
+            repr(self.limits),
+            self.salt,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

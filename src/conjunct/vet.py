@@ -1,0 +1,152 @@
+"""`conjunct vet`: skills -> reach -> plan -> run(agent, world) -> delta -> gate -> report."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conjunct.battery import generate_task, load_battery
+from conjunct.directives import compile_skill
+from conjunct.errors import UsageError
+from conjunct.gate import load_policy
+from conjunct.gate.policy import POLICY_FILE
+from conjunct.model import Registry, Skill
+from conjunct.reach import reachable_actions
+from conjunct.report.json_report import skill_entry
+from conjunct.report.progress import watching
+from conjunct.report.summary import Report, worst_first
+from conjunct.run import LocalExecutor, Store
+from conjunct.run.episode import EpisodeRunner
+from conjunct.run.setting import Setting
+from conjunct.skills import read_registry, stub_of
+from conjunct.vetting import Vetting
+
+DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class VetOptions:
+    """What to vet, and how."""
+
+    path: Path | None = None
+    """One skill folder, a folder of skills, or an archive; `None` with `changed` vets part of `registry`."""
+    registry: Path | None = None
+    """The skills that the candidates will live with; by default `path` itself."""
+    changed: str | None = None
+    """Only skills of the registry that changed since this git ref are candidates."""
+    policy: Path | None = None
+    battery: Path | None = None
+    store: Path | None = None
+    workers: int | None = None
+    seed: int = 0
+
+
+def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
+    """Vet skills and return the report; everything recorded on the way is in the store.
+
+    `watch` shows live progress on standard error.
+
+    Raises:
+        IntakeError: the path holds nothing that can be vetted.
+        PolicyError, BatteryError: a configuration file is not valid.
+        WorldError: this machine cannot isolate.
+    """
+    started = time.monotonic()
+    began = datetime.datetime.now(datetime.UTC)
+    registry, candidates = _candidates(options)
+    policy = load_policy(_policy_path(options))
+    store_path = options.store or DEFAULT_STORE
+    store = Store(store_path)
+    setting = prepare(registry, options, store_path)
+    vetting = Vetting(setting, policy, candidates)
+    stored = vetting.take_stored(store) if options.changed else ()
+    with (
+        LocalExecutor(EpisodeRunner(setting), workers=options.workers) as executor,
+        watching(enabled=watch, skills=len(vetting.candidates)) as show,
+    ):
+        vetting.run(executor, store, show)
+    verdicts = vetting.verdicts(began.date())
+    for verdict in verdicts:
+        store.record_verdict(
+            verdict.skill.id,
+            verdict.skill.digest,
+            vetting.surroundings(verdict.skill.id),
+            skill_entry(verdict),
+        )
+    store.close()
+    return Report(
+        registry=str(options.registry or options.path),
+        verdicts=worst_first(verdicts),
+        registry_size=len(registry.skills),
+        findings=registry.findings,
+        fingerprint=setting.fingerprint(),
+        battery=setting.battery.version,
+        agent=setting.agent_name,
+        seed=options.seed,
+        seconds=time.monotonic() - started,
+        failures=tuple(vetting.failures),
+        stored=stored,
+        started=began.isoformat(timespec="seconds"),
+    )
+
+
+def _policy_path(options: VetOptions) -> Path | None:
+    if options.policy is not None:
+        return options.policy
+    beside = (options.registry or options.path or Path()) / POLICY_FILE
+    return beside if beside.is_file() else None
+
+
+def _candidates(options: VetOptions) -> tuple[Registry, tuple[Skill, ...]]:
+    """The registry with everything in it, and the skills to decide about."""
+    if options.path is None:
+        if options.registry is None or options.changed is None:
+            raise UsageError("without a PATH, both --registry DIR and --changed REF are needed")
+        registry = read_registry(options.registry)
+        names = _changed(options.registry, options.changed)
+        return registry, tuple(skill for skill in registry.skills if Path(skill.path).name in names)
+    own = read_registry(options.path)
+    if options.registry is None:
+        names = _changed(options.path, options.changed) if options.changed else None
+        chosen = own.skills if names is None else tuple(s for s in own.skills if Path(s.path).name in names)
+        return own, chosen
+    around = read_registry(options.registry)
+    digests = {skill.digest for skill in own.skills}
+    neighbours = tuple(skill for skill in around.skills if skill.digest not in digests)
+    merged = replace(own, skills=(*own.skills, *neighbours), findings=(*own.findings, *around.findings))
+    return merged, own.skills
+
+
+def _changed(folder: Path, ref: str) -> frozenset[str]:
+    from conjunct.skills.changed import changed_skills
+
+    return frozenset(changed_skills(folder, ref))
+
+
+def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Setting:
+    """Compile, list reach, and load everything that episodes share."""
+    from conjunct.agent import LiteralAgent
+    from conjunct.world.runtime import ensure_runtime
+
+    battery = load_battery(options.battery)
+    compilations = {skill.id: compile_skill(skill) for skill in registry.skills}
+    literal = LiteralAgent()
+    return Setting(
+        registry=registry,
+        battery=battery,
+        compilations=compilations,
+        reach={skill.id: reachable_actions(skill, compilations[skill.id]) for skill in registry.skills},
+        tasks={skill.id: generate_task(skill, compilations[skill.id]) for skill in registry.skills},
+        stubs={skill.id: stub_of(skill) for skill in registry.skills},
+        runtime=ensure_runtime(),
+        agent=lambda _: LiteralAgent(),
+        agent_name=literal.id,
+        agent_version=literal.version,
+        store=store,
+        seed=options.seed,
+        battery_folder=options.battery,
+        skills_by_id={skill.id: skill for skill in registry.skills},
+        probes_by_id={probe.id: probe for probe in battery.probes},
+    )
