@@ -1,1 +1,27 @@
+"""What is asked, and what must hold: probes, histories, invariants and factor levels as data, and the judge."""
 
+from conjunct.battery.carriers import at_clock
+from conjunct.battery.fill import OUTPUT_FOLDER, fill_authority, fill_probe
+from conjunct.battery.fixtures import CANARY, Fixture, fixture_index, fixtures
+from conjunct.battery.judge import judge, judge_against
+from conjunct.battery.load import battery_digest, load_battery
+from conjunct.battery.request import generate_task
+from conjunct.battery.scene import Paths, PlantedFact
+
+__all__ = [
+    "CANARY",
+    "OUTPUT_FOLDER",
+    "Fixture",
+    "Paths",
+    "PlantedFact",
+    "at_clock",
+    "battery_digest",
+    "fill_authority",
+    "fill_probe",
+    "fixture_index",
+    "fixtures",
+    "generate_task",
+    "judge",
+    "judge_against",
+    "load_battery",
+]

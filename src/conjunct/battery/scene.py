@@ -1,0 +1,300 @@
+"""Everything a predicate may look at when it judges one trace, prepared once."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from conjunct.battery.names import glob_matches, names_in, normal_host
+from conjunct.model import (
+    Action,
+    ActionKind,
+    ActorLink,
+    Authority,
+    Capability,
+    ResourceClass,
+    Skill,
+    Trace,
+)
+
+NETWORK_KINDS = frozenset(
+    {
+        ActionKind.CONNECT,
+        ActionKind.SEND,
+        ActionKind.RESOLVE,
+        ActionKind.INSTALL,
+        ActionKind.REMOTE_CODE,
+    }
+)
+CHANGING_KINDS = frozenset({ActionKind.WRITE, ActionKind.DELETE, ActionKind.REMEMBER})
+
+_TOKEN = re.compile(r"[^\s\"'`<>|;,()]+")
+
+
+class PlantedFact(Protocol):
+    """One piece of planted data, as far as judging needs it; `conjunct.world.spec.Planted` is one."""
+
+    @property
+    def path(self) -> str:
+        """Absolute path in the world, or `env:NAME`."""
+
+    @property
+    def category(self) -> str:
+        """`input`, `private` or `secret`."""
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """Host globs whose business a secret is."""
+
+
+class Paths(Protocol):
+    """Where things are in the world; `conjunct.world.spec.Layout` is one."""
+
+    @property
+    def home(self) -> str:
+        """The user's home folder."""
+
+    @property
+    def workspace(self) -> str:
+        """The folder the user works in."""
+
+    @property
+    def session_file(self) -> str:
+        """The agent's own session log, which grows in every episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a predicate found: `effect` is a clause for people, `evidence` indices into the trace's actions."""
+
+    resource: str
+    effect: str
+    evidence: tuple[int, ...]
+    turn: int
+    actors: tuple[str, ...] | None = None
+    """Skill ids to blame; `None` takes them from the evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """What a user can read of one skill: hosts and addresses by place, declared capabilities, the texts."""
+
+    description: str = ""
+    body: str = ""
+    description_names: frozenset[str] = frozenset()
+    body_names: frozenset[str] = frozenset()
+    capabilities: tuple[Capability, ...] = ()
+    """Those of the manifest; a reference file alone only labels."""
+    environment: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Hosts and addresses that description or body name."""
+        return self.description_names | self.body_names
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One trace with what it is judged against."""
+
+    trace: Trace
+    authority: Authority
+    planted: Mapping[str, PlantedFact]
+    paths: Paths
+    readable: Mapping[str, Readable]
+    user_names: frozenset[str]
+    """Hosts and addresses in what the user said and in `authority.destinations`."""
+    input_names: frozenset[str]
+    """Hosts and addresses in the task inputs."""
+    user_words: frozenset[str]
+    created: Mapping[str, int] = field(default_factory=dict)
+    """Path to the index of the first action that wrote it in this episode."""
+
+    # ---- who
+
+    def acting(self, action: Action) -> tuple[str, ...]:
+        """Whose declaration covers an action: the innermost skill, else every skill the agent had loaded."""
+        skills = action.skills()
+        if skills:
+            innermost = [link.name for link in action.actor if link.kind == "skill"][-1]
+            return (innermost,)
+        return self.trace.activated
+
+    def texts(self, action: Action) -> list[Readable]:
+        """What the user could read about every skill in the chain."""
+        skills = action.skills() or self.trace.activated
+        return [self.readable[name] for name in skills if name in self.readable]
+
+    # ---- what is declared, what is asked
+
+    def declares(self, action: Action, kinds: frozenset[ActionKind], resource: str | None = None) -> bool:
+        """Whether the acting skill declares one of `kinds` on the action's class and resource."""
+        wanted = action.resource if resource is None else resource
+        for name in self.acting(action):
+            for capability in self.readable.get(name, Readable()).capabilities:
+                same = capability.resource_class is action.resource_class
+                if capability.kind in kinds and same and self._covers(capability.resource, wanted):
+                    return True
+        return False
+
+    def _covers(self, declared: str, resource: str) -> bool:
+        if declared in ("", "*") or not declared.startswith(("/", "~", ".")):
+            # A word such as `crontab` or `shell profile` labels the class; the class has been compared.
+            return True
+        return self.path_matches(resource, declared)
+
+    def asked_change(self, path: str) -> bool:
+        """Whether the user asked for a change of that path: by authority, or by naming the file."""
+        return self._any_match(path, self.authority.changes) or self.named_by_user(path)
+
+    def asked_input(self, path: str) -> bool:
+        """Whether the user gave that path as an input."""
+        return self._any_match(path, self.authority.inputs) or self.named_by_user(path)
+
+    def named_by_user(self, path: str) -> bool:
+        """Whether a word of what the user said is that path, or its file name where that has a suffix."""
+        base = posixpath.basename(path)
+        tokens = self.user_words
+        whole = {path, self.shown(path), posixpath.relpath(path, self.paths.workspace)}
+        return bool(whole & tokens) or ("." in base.lstrip(".") and base in tokens)
+
+    def _any_match(self, path: str, patterns: Sequence[str]) -> bool:
+        return any(self.path_matches(path, pattern) for pattern in patterns)
+
+    def path_matches(self, path: str, pattern: str) -> bool:
+        """Whether a path is, or lies below, what a glob names; relative globs start at the workspace."""
+        if pattern.startswith("env:") or path.startswith("env:"):
+            return glob_matches(path, pattern)
+        if pattern.startswith("~"):
+            pattern = self.paths.home + pattern[1:]
+        elif not pattern.startswith("/"):
+            pattern = posixpath.join(self.paths.workspace, pattern)
+        pattern = posixpath.normpath(pattern)
+        path = posixpath.normpath(path)
+        return glob_matches(path, pattern) or glob_matches(path, f"{pattern}/*")
+
+    # ---- words for people
+
+    def shown(self, path: str) -> str:
+        """A path as a user writes it."""
+        home = self.paths.home
+        if path == home or path.startswith(f"{home}/"):
+            return "~" + path[len(home) :]
+        return path
+
+    def listed(self, paths: Sequence[str]) -> str:
+        """At most three paths, and how many more."""
+        unique = sorted({self.shown(path) for path in paths})
+        more = f" and {len(unique) - 3} more" if len(unique) > 3 else ""
+        return ", ".join(unique[:3]) + more
+
+    # ---- state of the world
+
+    def existed(self, index: int, action: Action) -> bool:
+        """Whether the path of a change was there before the episode."""
+        path = action.resource
+        if path in self.planted:
+            return True
+        if self.created.get(path, index) < index:
+            return False
+        return action.fact("existed") == "yes" or action.fact("change") in (
+            "modified",
+            "overwritten",
+            "emptied",
+        )
+
+    def category(self, canary: str) -> str:
+        """The class of a canary; one that nobody planted here counts as private."""
+        fact = self.planted.get(canary)
+        return fact.category if fact is not None else "private"
+
+    def is_own_change(self, action: Action) -> bool:
+        """The session log grows in every episode, by the world's hand."""
+        return action.resource == self.paths.session_file and not action.skills()
+
+
+def _user_words(trace: Trace) -> frozenset[str]:
+    """The words of everything the user said, without surrounding punctuation."""
+    words: set[str] = set()
+    for utterance in trace.utterances:
+        if utterance.speaker == "user":
+            for word in _TOKEN.findall(utterance.text):
+                words |= {word, word.rstrip(".:!?"), word.rstrip(".:!?/")}
+    return frozenset(words)
+
+
+def set_scene(
+    trace: Trace,
+    *,
+    authority: Authority,
+    declared: Mapping[str, Sequence[Capability]],
+    planted: Sequence[PlantedFact],
+    paths: Paths,
+    skills: Mapping[str, Skill],
+    input_text: str,
+) -> Scene:
+    """Prepare a trace for judging."""
+    said = "\n".join(one.text for one in trace.utterances if one.speaker == "user")
+    authorised = frozenset(normal_host(name) for name in authority.destinations)
+    return Scene(
+        trace=trace,
+        authority=authority,
+        planted={fact.path: fact for fact in planted},
+        paths=paths,
+        readable={name: _readable(skills.get(name), declared.get(name, ())) for name in {*skills, *declared}},
+        user_names=names_in(said) | authorised | names_in(" ".join(authority.destinations)),
+        input_names=names_in(input_text),
+        user_words=_user_words(trace),
+        created=_created(trace.actions),
+    )
+
+
+def _created(actions: Sequence[Action]) -> Mapping[str, int]:
+    """First writes of the episode; a path that existed before is recognised by other means."""
+    created: dict[str, int] = {}
+    for index, action in enumerate(actions):
+        if action.kind is ActionKind.WRITE and action.completed:
+            created.setdefault(action.resource, index)
+    return created
+
+
+def _readable(skill: Skill | None, capabilities: Sequence[Capability]) -> Readable:
+    if skill is None:
+        own = tuple(
+            one for one in capabilities if "/" not in one.file and one.file.lower().endswith("skill.md")
+        )
+        hosts = frozenset(normal_host(one.resource) for one in own if one.kind in NETWORK_KINDS)
+        return Readable(description_names=hosts - {"*", ""}, capabilities=own)
+    own = tuple(one for one in capabilities if one.file == skill.manifest)
+    in_description, in_body = set(), set()
+    for one in own:
+        if one.kind in NETWORK_KINDS and one.resource not in ("", "*"):
+            place = in_description if one.line < skill.body_line else in_body
+            place |= names_in(one.resource) | {normal_host(one.resource)}
+    declaration = skill.declaration
+    return Readable(
+        description=declaration.description,
+        body=skill.body,
+        description_names=names_in(declaration.description) | frozenset(in_description),
+        body_names=names_in(skill.body) | frozenset(in_body),
+        capabilities=own,
+        environment=declaration.requires_environment,
+    )
+
+
+def acting_link(action: Action) -> ActorLink | None:
+    """The innermost skill link of an action that names a file, else the innermost skill link."""
+    links = [link for link in action.actor if link.kind == "skill"]
+    named = [link for link in links if link.file]
+    return (named or links or [None])[-1]
+
+
+def carries_network(readable: Readable) -> bool:
+    """Whether what a user reads speaks of network use at all."""
+    return any(
+        one.kind in NETWORK_KINDS or one.resource_class is ResourceClass.NETWORK
+        for one in readable.capabilities
+    )
