@@ -1,0 +1,156 @@
+"""What surrounds a block says about it: shown or ordered, conditional, one of several alternatives."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from conjunct.directives.structure import CELL, FENCE, Block
+from conjunct.directives.vocabulary import Phrases, vocabulary
+from conjunct.model import Condition
+
+_WORD = re.compile(r"[A-Za-z][\w'.-]*|[^\w\s]")
+_OPTION = re.compile(
+    r"^(?:option|alternative|method|approach|variant|choice|path)\s+(?:[a-h]|\d{1,2}|one|two|three|four)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How far the text of a block is meant as an order."""
+
+    mention: bool = False
+    descriptive: bool = False
+    ordered: bool = False
+    """The text that leads here asks for what follows to be run or followed."""
+    conditions: tuple[Condition, ...] = ()
+    alternative: str = ""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """Contexts of the blocks of one text, computed once per heading and lead."""
+
+    blocks: list[Block]
+    conditions: dict[int, tuple[Condition, ...]] = field(default_factory=dict)
+    """Block index to the conditions that hold for everything it leads to."""
+    _headings: dict[str, str] = field(default_factory=dict)
+
+    def of(self, index: int) -> Context:
+        """The context of block `index`; the blocks before it must have been compiled."""
+        block = self.blocks[index]
+        kind = ""
+        alternative = ""
+        for heading in block.headings:
+            found = self._heading(heading)
+            kind = found or kind if found != "usage" or kind != "mention" else kind
+            if _OPTION.match(heading.strip("*# ")) or _is_platform(heading):
+                alternative = f"heading:{'/'.join(block.headings[:-1])}"
+        mention = kind == "mention" or block.kind == CELL
+        descriptive = kind == "descriptive"
+        ordered = False
+        conditions: list[Condition] = []
+        lead = block.lead
+        for _ in range(12):
+            if lead < 0:
+                break
+            text = self.blocks[lead].text
+            shown, asks = _lead(text, self.blocks[index])
+            mention = mention or shown
+            ordered = ordered or asks
+            conditions.extend(self.conditions.get(lead, ()))
+            lead = self.blocks[lead].lead
+        if block.quoted and _is_quotation(block.text):
+            mention = True
+        if block.kind != FENCE and polarity(block.text) < 0:
+            mention = True
+        return Context(
+            mention, descriptive, ordered and not mention, tuple(dict.fromkeys(conditions)), alternative
+        )
+
+    def _heading(self, text: str) -> str:
+        if text not in self._headings:
+            self._headings[text] = heading_kind(text)
+        return self._headings[text]
+
+
+def heading_kind(text: str) -> str:
+    """`mention`, `usage`, `descriptive`, or an empty string."""
+    words = _words(text)
+    lexicon = vocabulary()
+    if not words:
+        return ""
+    if lexicon["headings.usage"].within(words):
+        return "usage" if not _negative(words) else "mention"
+    if any(mark in text for mark in "❌🚫⛔✗✘"):
+        return "mention"
+    if lexicon["headings.mention"].within(words):
+        return "mention"
+    if lexicon["headings.exact"].at(words, 0) == len(words):
+        return "mention"
+    if lexicon["headings.descriptive"].within(words):
+        return "descriptive"
+    return ""
+
+
+def polarity(text: str) -> int:
+    """-1 when a mark or label at the start says "not like this", 1 for "like this", else 0."""
+    head = text.lstrip("*_[ \t-").lstrip()[:60]
+    if not head:
+        return 0
+    if head[0] in "❌🚫⛔✗✘👎":
+        return -1
+    if head[0] in "✅✓✔👍":
+        return 1
+    label = re.match(r"([^:.\n]{1,40}?)[*_]{0,3}:", head)
+    if not label:
+        return 0
+    words = _words(label[1])
+    lexicon = vocabulary()
+    if not words or len(words) > 4:
+        return 0
+    if lexicon["headings.polarity_good"].at(words, 0):
+        return 1
+    return -1 if lexicon["headings.polarity_bad"].at(words, 0) else 0
+
+
+def _lead(text: str, block: Block) -> tuple[bool, bool]:
+    """Whether a lead-in makes what follows a mention, and whether it orders it."""
+    lines = text.rstrip().rsplit("\n", 1)[-1]
+    sentence = re.split(r"(?<=[.!?])\s", lines[-400:])[-1]
+    words = _words(sentence)
+    if not words:
+        return False, False
+    lexicon = vocabulary()
+    introduces = sentence.rstrip().rstrip("*_").endswith((":", "：")) or block.kind == FENCE
+    mark = polarity(sentence)
+    if mark:
+        return mark < 0, mark > 0
+    if not introduces:
+        return False, False
+    if lexicon["headings.lead_order"].within(words) and not _negative(words):
+        return False, True
+    if lexicon["headings.lead_mention"].within(words):
+        return True, False
+    return False, words[0] in lexicon.imperative
+
+
+def _words(text: str) -> list[str]:
+    return [word.rstrip(".").lower() for word in _WORD.findall(text.replace("’", "'")[:400])]
+
+
+def _negative(words: list[str]) -> bool:
+    negative: Final[Phrases] = vocabulary()["verbs.negations"]
+    return negative.within(words)
+
+
+def _is_platform(heading: str) -> bool:
+    words = _words(heading)
+    platforms = vocabulary()["headings.platforms"]
+    return bool(words) and len(words) <= 3 and platforms.at(words, 0) == len(words)
+
+
+def _is_quotation(text: str) -> bool:
+    return text.lstrip("*_ ")[:1] in ('"', "“", "'", "«", "‘")

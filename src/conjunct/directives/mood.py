@@ -1,0 +1,290 @@
+"""Which clauses of a statement give an order: verb lexicon and position, no language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from conjunct.directives.tokens import CODE, CONCRETE, LINK, PUNCTUATION, WORD, Statement, Token
+from conjunct.directives.vocabulary import Vocabulary, vocabulary
+
+_CLAUSE_MARKS: Final = frozenset({",", ";", ":", "—", "→", "=>", "->", "(", "-", "--", ".", "!"})
+_CONJUNCTIONS: Final = frozenset({"and", "then", "or", "but"})
+_COPULAS: Final = frozenset(
+    {"is", "are", "was", "were", "has", "should", "must", "can", "will", "may", "=", "vs"}
+)
+_MAXIMUM_OPENING: Final = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One clause that tells its reader to do something, or not to."""
+
+    start: int
+    """Index of the clause's first token."""
+    verb: int
+    """Index of the verb."""
+    end: int
+    """Index after the clause's last token."""
+    negated: bool = False
+    optional: bool = False
+    """The reader is allowed, not told."""
+    passive: bool = False
+    adverbs: tuple[str, ...] = ()
+    addressed: bool = False
+    """The reader is named ("you must"), or the verb follows an opener."""
+
+
+def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list[Order]:
+    """The orders in a statement. `excluded` holds token indices that belong to a condition."""
+    lexicon = vocabulary()
+    tokens, words = statement.tokens, statement.words
+    found: list[Order] = []
+    after_condition = False
+    start = True
+    for index, token in enumerate(tokens):
+        if index in excluded:
+            after_condition = start = True
+            continue
+        if token.kind == PUNCTUATION:
+            if token.low in _CLAUSE_MARKS:
+                start = start or bool(found) or after_condition or token.low not in {",", "(", "and"}
+                if token.low == "," and not found and not after_condition and index <= 5:
+                    start = True  # "For each file, upload it": a short adverbial before the order
+            continue
+        if token.low in _CONJUNCTIONS and index and (found or after_condition):
+            start = True
+            if token.low != "then":
+                continue
+        if start:
+            order = _open(
+                tokens, words, index, lexicon, coordinated=bool(found) and words[index - 1] in _CONJUNCTIONS
+            )
+            if order:
+                found.append(order)
+            if token.kind != LINK:
+                start = False
+    found.extend(_passives(tokens, words, excluded, lexicon, {order.verb for order in found}))
+    found.extend(_modals(tokens, words, excluded, lexicon, {order.verb for order in found}))
+    found.sort(key=lambda order: order.verb)
+    return _bounded(found, tokens, excluded)
+
+
+def _open(
+    tokens: list[Token], words: list[str], first: int, lexicon: Vocabulary, *, coordinated: bool
+) -> Order | None:
+    """The order that opens at token `first`, if one does."""
+    index = first
+    limit = min(len(tokens), first + _MAXIMUM_OPENING)
+    negated = optional = addressed = gerund = False
+    adverbs: list[str] = []
+    while index < limit:
+        token = tokens[index]
+        if token.quoted or token.code:
+            return None
+        if length := lexicon["verbs.openers"].at(words, index):
+            index += length
+            addressed = True
+        elif (length := lexicon["verbs.by_openers"].at(words, index)) and _gerund_at(
+            words, index + length, lexicon
+        ):
+            index += length
+            gerund = True
+        elif words[index] == "do" and index + 1 < limit and words[index + 1] == "not":
+            negated = True
+            index += 2
+        elif (reader := _reader(words, index, limit, lexicon)) is not None:
+            index, kind, no = reader
+            addressed = True
+            optional = optional or kind == "may"
+            negated = negated or no
+        elif words[index] in ("avoid", "refrain", "without", "stop") and _gerund_at(
+            words, index + 1 + (words[index] == "refrain"), lexicon
+        ):
+            negated = True
+            gerund = True
+            index += 1 + (words[index] == "refrain")
+        elif words[index] in ("never", "don't", "dont", "not", "cannot", "can't", "mustn't", "shouldn't"):
+            negated = True
+            index += 1
+        elif lexicon["verbs.fillers"].at(words, index):
+            adverbs.append(words[index])
+            index += 1
+        else:
+            break
+    if index >= len(tokens) or tokens[index].kind != WORD or tokens[index].quoted:
+        return None
+    word = words[index]
+    if gerund:
+        if not _gerund_at(words, index, lexicon):
+            return None
+    elif word not in lexicon.imperative or not _position(tokens, words, index, first, coordinated, lexicon):
+        return None
+    return Order(
+        first, index, len(tokens), negated, optional, False, tuple(adverbs), addressed or index > first
+    )
+
+
+def _position(
+    tokens: list[Token], words: list[str], index: int, first: int, coordinated: bool, lexicon: Vocabulary
+) -> bool:
+    """Whether the word at `index` is a verb there: nouns stand before a copula, a colon or alone."""
+    if index + 1 >= len(tokens):
+        return (
+            index > first
+            or coordinated
+            or words[index] in ("commit", "push", "proceed", "stop", "continue", "repeat", "wait")
+        )
+    following = tokens[index + 1]
+    if following.low in _COPULAS or (following.low == ":" and following.start == tokens[index].end):
+        return following.low == ":" and words[index] in ("run", "install", "execute")
+    if words[index] not in lexicon["verbs.ambiguous"].single:
+        return True
+    if following.kind in CONCRETE or following.kind in (CODE, LINK) or following.code or following.quoted:
+        return True
+    if index > first and not coordinated:
+        return True
+    if following.low in lexicon["verbs.followers"].single or following.low in ("not", "and", ",", "."):
+        return following.low not in (",", ".", "and") or words[index] in ("commit", "push")
+    plural = following.low.endswith("s") and not following.low.endswith("ss")
+    return not coordinated and (plural or following.text[:1].isupper()) and index == first == 0
+
+
+def _gerund_at(words: list[str], index: int, lexicon: Vocabulary) -> bool:
+    return index < len(words) and (
+        words[index] in lexicon.gerund
+        or words[index] in lexicon["verbs.run.gerund"].single
+        or words[index].endswith("ing")
+    )
+
+
+def _reader(words: list[str], index: int, limit: int, lexicon: Vocabulary) -> tuple[int, str, bool] | None:
+    """`you must`, `the assistant should not`: index after it, `must` or `may`, and whether negated."""
+    at = index
+    while at < min(limit, index + 3) and words[at] in lexicon["verbs.addressee_words"].single:
+        at += 1
+    if at >= limit:
+        return None
+    if words[at] in lexicon["verbs.addressees"].single:
+        at += 1
+    elif at == index:
+        # an obligation without a subject: "must upload", "should be", "(must) send"
+        return None
+    else:
+        at -= 1
+        if words[at] not in lexicon["verbs.addressees"].single:
+            return None
+        at += 1
+    if at >= limit:
+        return None
+    if words[at] in ("agent", "model", "assistant") and at + 1 < limit:
+        at += 1
+    for kind, name in (("must", "verbs.obligations"), ("may", "verbs.permissions")):
+        if length := lexicon[name].at(words, at):
+            at += length
+            negated = at < limit and words[at] in ("not", "never")
+            return at + negated, kind, negated
+    if words[at] in ("cannot", "mustn't", "shouldn't", "can't", "won't"):
+        return at + 1, "must", True
+    return None
+
+
+def _modals(
+    tokens: list[Token], words: list[str], excluded: frozenset[int], lexicon: Vocabulary, taken: set[int]
+) -> list[Order]:
+    """`the agent must send …` in the middle of a statement."""
+    found = []
+    for index in range(1, len(tokens)):
+        if (
+            index in excluded
+            or tokens[index].quoted
+            or words[index] not in lexicon["verbs.addressees"].single
+        ):
+            continue
+        if index and words[index - 1] in ("that", "which", "who", "what", "where", "how", "if", "when"):
+            continue
+        reader = _reader(words, index, len(words), lexicon)
+        if reader is None:
+            continue
+        verb, kind, negated = reader
+        while verb < len(words) and lexicon["verbs.fillers"].at(words, verb):
+            verb += 1
+        if (
+            verb < len(words)
+            and verb not in taken
+            and words[verb] in lexicon.imperative
+            and tokens[verb].kind == WORD
+        ):
+            found.append(Order(index, verb, len(tokens), negated, kind == "may", addressed=True))
+            taken.add(verb)
+    return found
+
+
+def _passives(
+    tokens: list[Token], words: list[str], excluded: frozenset[int], lexicon: Vocabulary, taken: set[int]
+) -> list[Order]:
+    """`the file must be uploaded to …`, `make sure X is sent to …`."""
+    found = []
+    ensured = words[:1] and words[0] in ("ensure", "make", "always")
+    for index, word in enumerate(words):
+        if (
+            word not in ("be", "is", "are", "get", "gets")
+            or not index
+            or tokens[index].quoted
+            or index in excluded
+        ):
+            continue
+        back = index - 1
+        negated = False
+        while back > 0 and words[back] in ("not", "never", "always", "also"):
+            negated = negated or words[back] in ("not", "never")
+            back -= 1
+        modal = word == "be" and (
+            words[back] in ("must", "should", "shall")
+            or (
+                words[back] == "to"
+                and words[back - 1] in ("has", "have", "needs", "need", "is", "are", "ought")
+            )
+        )
+        verb = index + 1
+        while verb < len(words) and (
+            words[verb] in ("not", "never") or lexicon["verbs.fillers"].at(words, verb)
+        ):
+            negated = negated or words[verb] in ("not", "never")
+            verb += 1
+        if verb >= len(words) or verb in taken or words[verb] not in lexicon.participle:
+            continue
+        if modal or (ensured and word != "be"):
+            found.append(Order(0, verb, len(tokens), negated, passive=True, addressed=True))
+    return found
+
+
+def _bounded(found: list[Order], tokens: list[Token], excluded: frozenset[int]) -> list[Order]:
+    """Clauses end where the next one starts, or at a condition."""
+    result = []
+    for position, order in enumerate(found):
+        end = len(tokens)
+        if position + 1 < len(found):
+            following = found[position + 1]
+            end = following.start if following.start > order.verb else following.verb
+        for index in range(order.verb, end):
+            if index in excluded or (tokens[index].low == ";" and tokens[index].kind == PUNCTUATION):
+                end = index
+                break
+        while end > order.verb + 1 and (
+            tokens[end - 1].low in _CONJUNCTIONS or tokens[end - 1].kind == PUNCTUATION
+        ):
+            end -= 1
+        result.append(
+            Order(
+                order.start,
+                order.verb,
+                end,
+                order.negated,
+                order.optional,
+                order.passive,
+                order.adverbs,
+                order.addressed,
+            )
+        )
+    return result

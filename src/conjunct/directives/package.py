@@ -1,0 +1,65 @@
+"""Which files a package has, for naming the script that prose means."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+INTERPRETERS: Final[Mapping[str, str]] = {
+    "py": "python",
+    "sh": "bash",
+    "bash": "bash",
+    "js": "node",
+    "mjs": "node",
+    "cjs": "node",
+    "ts": "npx tsx",
+    "rb": "ruby",
+    "pl": "perl",
+    "R": "Rscript",
+    "r": "Rscript",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """Paths of a package, by full path and by base name."""
+
+    paths: frozenset[str] = frozenset()
+    by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def locate(self, name: str) -> str:
+        """The member that `name` means, or an empty string: exact path first, then a unique base name."""
+        cleaned = posixpath.normpath(name.removeprefix("./"))
+        for prefix in (
+            "{baseDir}/",
+            "${CLAUDE_PLUGIN_ROOT}/",
+            "${CLAUDE_SKILL_DIR}/",
+            "$SKILL_DIR/",
+            "<skill-dir>/",
+        ):
+            cleaned = cleaned.removeprefix(prefix)
+        if cleaned in self.paths:
+            return cleaned
+        found = self.by_name.get(posixpath.basename(cleaned), ())
+        return found[0] if len(found) == 1 else ""
+
+
+def package_of(paths: Iterable[str]) -> Package:
+    """A package with these members."""
+    members = frozenset(paths)
+    names: dict[str, list[str]] = {}
+    for path in sorted(members):
+        names.setdefault(posixpath.basename(path), []).append(path)
+    return Package(members, {name: tuple(group) for name, group in names.items()})
+
+
+def script_command(path: str) -> str:
+    """The command that starts a script, or an empty string when it does not look like one."""
+    extension = posixpath.basename(path).rpartition(".")[2] if "." in posixpath.basename(path) else ""
+    if extension in INTERPRETERS:
+        return f"{INTERPRETERS[extension]} {path}"
+    if not extension and path.startswith(("scripts/", "bin/", "./")):
+        return path if path.startswith("./") else f"./{path}"
+    return ""
