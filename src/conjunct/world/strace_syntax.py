@@ -18,7 +18,7 @@ ANGLE = rf"<(?:{_PATH}|{_SOCKET})>"
 
 _TOKEN = re.compile(rf'{STRING}|{ANGLE}|[(\[{{]|[)\]}}]|,|[^"<>()\[\]{{}},]++|<|>', re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+\(")
-_RESULT = re.compile(r"\s*+= (\?|-?\d++|0x[0-9a-f]++)(.*+)\Z", re.DOTALL)
+_RESULT = re.compile(r"\s*+= (\?|0x[0-9a-f]{1,16}+|-?\d{1,20}+)(.*+)\Z", re.DOTALL)
 _ERROR = re.compile(r" (E[A-Z0-9_]++)\b")
 _RESUMED = re.compile(r"<\.\.\. ([A-Za-z_][A-Za-z0-9_]*+) resumed>")
 _DESCRIPTOR = re.compile(rf"\s*+(AT_FDCWD|-?\d++)(?:({ANGLE})(\(deleted\))?)?", re.DOTALL)
@@ -83,6 +83,7 @@ class Endpoint:
     inode: int
     source: str
     destination: str
+    """`address:port` of the other side; for unix sockets the name it is bound to, abstract ones with `@`."""
 
 
 def split_line(line: str) -> tuple[int, str]:
@@ -207,7 +208,9 @@ def endpoint(other: str) -> Endpoint | None:
     inside = bracket.group(1)
     inode, _, path = inside.partition(",")
     if inode.split("->", 1)[0].isdigit():
-        return Endpoint(name, int(inode.split("->", 1)[0]), "", string(path) or "")
+        shown = string(path.removeprefix("@"))
+        bound = "" if shown is None else f"@{shown}" if path.startswith("@") else shown
+        return Endpoint(name, int(inode.split("->", 1)[0]), "", bound)
     source, _, destination = inside.partition("->")
     return Endpoint(name, 0, source, destination)
 
