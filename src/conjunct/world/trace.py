@@ -45,6 +45,7 @@ _NOISE = re.compile(
     r"|(?:newfstatat|statx|getdents64|fstat)\(\d++</(?:usr|lib|lib64)/"
 )
 _ENDED = re.compile(r"\+\+\+ (exited with (\d++)|killed by (\w++)(?: \(core dumped\))?) \+\+\+\Z")
+_PID_CHANGED = re.compile(r" <pid changed to (\d{1,11}+) \.\.\.>\Z")
 _SUPERSEDED = re.compile(r"\+\+\+ superseded by execve in pid (\d++) \+\+\+\Z")
 _SECCOMP_SIGNAL = re.compile(r"--- SIGSYS \{.*si_code=SYS_SECCOMP.*si_syscall=(?:__NR_)?(\w++)")
 _FOREIGN = re.compile(r"\[ Process PID=(\d++) runs in .* mode\. \]\Z")
@@ -122,6 +123,8 @@ class _CommandReader:
         self.processes: list[TracedProcess] = []
         self.births = _births(lines, episode.pending)
         self.strangers: set[int] = set()
+        self.replaced: set[int] = set()
+        """Leaders whose thread executed a program: their `execve resumed` line is still to come."""
         self.programs_missing: dict[str, set[str]] = {}
         self.programs_found: set[str] = set()
         inside = root_inside or self.births.get(root_pid, _NO_BIRTH).inside
@@ -153,15 +156,21 @@ class _CommandReader:
             if text.endswith(UNFINISHED):
                 pending[tid] = text[: -len(UNFINISHED)]
                 continue
+            if text.endswith(" ...>") and (changed := _PID_CHANGED.search(text)) is not None:
+                pending[int(changed.group(1))] = text[: changed.start()]
+                continue
             if text.startswith("<"):
+                if tid in self.replaced and text.startswith("<... execve"):
+                    self.replaced.discard(tid)
+                    continue
                 text = self._joined(tid, text)
             if _NOISE.match(text) and "/.." not in text:
                 continue
             recorder.line = index
-            if text[:1] in "+-[":
-                self._event(tid, text)
-                continue
             try:
+                if text[:1] in "+-[":
+                    self._event(tid, text)
+                    continue
                 self._call(tid, parse_call(text))
             except (UnparsedLineError, ValueError, OverflowError):
                 self._unparsed(line)
@@ -218,10 +227,11 @@ class _CommandReader:
             self._unparsed(f"{tid} {text}")
 
     def _superseded(self, tid: int, by: int) -> None:
-        """A thread executed a program: it takes over the pid of its leader."""
-        pending = self.episode.pending
-        if by in pending:
-            pending[tid] = pending.pop(by)
+        """A thread executed a program: it takes over the pid of its leader.
+
+        This line alone tells that the call succeeded: what strace prints as its result is not to be relied on.
+        """
+        begun = self.episode.pending.pop(by, None) or self.episode.pending.pop(tid, None)
         process = self.episode.table.tasks.get(by) or self.episode.table.tasks.get(tid)
         if process is None:
             return
@@ -230,6 +240,11 @@ class _CommandReader:
                 self.episode.table.tasks.pop(task, None)
         process.tasks = {process.pid}
         self.episode.table.tasks[process.pid] = process
+        if begun is None or not begun.startswith("execve"):
+            self.recorder.undetermined["a thread executed a program that the trace does not name"] = None
+            return
+        self.replaced.add(tid)
+        self._call(process.pid, parse_call(f"{begun}) = 0"))
 
     def _unparsed(self, line: str) -> None:
         undetermined = self.recorder.undetermined
