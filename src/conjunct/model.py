@@ -693,6 +693,12 @@ class Trigger:
     replay: EpisodeSpec
     turn: int | None = None
     """First turn at which it happens, where a later turn is needed; else `None`."""
+    actions: tuple[str, ...] = ()
+    """What the actors did in a fresh violating run, a line each."""
+    compared_with: str = ""
+    """Which element the run compared with lacks; empty where nothing is needed."""
+    compared_actions: tuple[str, ...] = ()
+    """What the actors did in that run."""
 
     @property
     def order(self) -> int:

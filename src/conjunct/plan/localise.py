@@ -17,10 +17,14 @@ from conjunct.model import (
     Episode,
     EpisodeSpec,
     FactorKind,
+    Trace,
     Trigger,
     TriggerFactor,
     Violation,
 )
+
+MOST_LINES = 200
+"""Actions of one run that are kept as lines beside a trigger."""
 
 Runs = Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], Trigger]
 Asking = Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], bool]
@@ -182,6 +186,7 @@ def localise(spec: EpisodeSpec, violation: Violation) -> Runs:
     hits = len(turns)
     factors: list[TriggerFactor] = []
     clauses: list[str] = []
+    compared: tuple[str, tuple[str, ...]] = ("", ())
     for kind, level, without in _removals(minimal.context):
         episodes = yield _fresh(_with(minimal, without))
         still = sum(first_turn(episode, violation) is not None for episode in episodes)
@@ -192,6 +197,8 @@ def localise(spec: EpisodeSpec, violation: Violation) -> Runs:
         )
         if factors[-1].needed:
             clauses.append(_describe(kind, level))
+            if not compared[0] and episodes:
+                compared = (_describe(kind, level), action_lines(episodes[0].trace, violation.actors))
     needed_turn: int | None = None
     late = min(turns) if turns else violation.turn
     if late > minimal.context.first_use:
@@ -212,6 +219,9 @@ def localise(spec: EpisodeSpec, violation: Violation) -> Runs:
         violation=shown,
         replay=minimal,
         turn=needed_turn,
+        actions=action_lines(confirmed[0].trace, violation.actors) if confirmed else (),
+        compared_with=compared[0],
+        compared_actions=compared[1],
     )
 
 
@@ -252,3 +262,20 @@ def _who(
         if hits and first_turn(episode, violation) is None:
             actors[partner] = None
     return tuple(actors)
+
+
+def action_lines(trace: Trace, actors: Sequence[str]) -> tuple[str, ...]:
+    """What the actors did, one line for each action, for people who compare two runs."""
+    wanted = set(actors)
+    lines: list[str] = []
+    for action in trace.actions:
+        if not wanted & set(action.skills()):
+            continue
+        line = f"turn {action.turn}  {action.kind:<8} {action.resource}"
+        if action.canaries:
+            line += f"  carries {', '.join(action.canaries)}"
+        if not action.completed:
+            line += "  (not completed)"
+        if line not in lines[-20:]:
+            lines.append(line)
+    return tuple(lines[:MOST_LINES])
