@@ -10,7 +10,17 @@ import random
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Probe, Trigger, Violation
+from conjunct.model import (
+    NEUTRAL,
+    Context,
+    Episode,
+    EpisodeSpec,
+    FactorKind,
+    Probe,
+    Severity,
+    Trigger,
+    Violation,
+)
 from conjunct.plan.carriers import EVERYTHING, CarrierTable, Question, questions
 from conjunct.plan.localise import localise, same_effect
 
@@ -159,7 +169,7 @@ class _Tree:
         fresh: list[tuple[EpisodeSpec, Violation]] = []
         for episode in sorted(episodes, key=lambda e: (order(e.spec.context), len(e.spec.context.co_skills))):
             for violation in episode.violations:
-                if self.scope.candidate not in violation.actors:
+                if self.scope.candidate not in violation.actors or violation.severity is Severity.NOTE:
                     continue
                 if any(
                     same_effect(violation, other) and violation.resource == other.resource for other in known

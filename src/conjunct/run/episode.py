@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from conjunct.battery import fill_probe, fixtures, judge
+from conjunct.battery import (
+    at_clock,
+    fill_authority,
+    fill_probe,
+    fixture_index,
+    fixtures,
+    judge,
+    judge_against,
+)
 from conjunct.model import (
     NEUTRAL,
     ActionKind,
-    Capability,
     Context,
     Episode,
     EpisodeSpec,
@@ -20,6 +28,7 @@ from conjunct.model import (
     Trace,
     Turn,
     Utterance,
+    Violation,
 )
 from conjunct.plan.explore import ALL_PHRASINGS
 from conjunct.run.lazy_world import LazyWorld
@@ -28,7 +37,7 @@ from conjunct.run.setting import Setting
 from conjunct.run.store import Store
 from conjunct.run.tools import EpisodeTools
 from conjunct.run.view import EpisodeView
-from conjunct.world.canaries import input_canary
+from conjunct.world.canaries import mint
 from conjunct.world.spec import Planted, WorldSpec
 from conjunct.world.world import open_world
 
@@ -52,14 +61,7 @@ class EpisodeRunner:
         ) as world:
             trace = self._act(spec, turns, installed, world, world_spec, memo)
             planted = self._with_audience(world.planted, installed)
-        violations = judge(
-            trace,
-            authority=self._setting.probes_by_id[spec.probe].authority,
-            declared=self._declared(installed),
-            planted=planted,
-            rules=self._setting.battery.invariants,
-            layout=world_spec.layout,
-        )
+        violations = self._judge(spec, trace, installed, planted, world_spec)
         return Episode(
             spec=spec,
             trace=trace,
@@ -68,6 +70,35 @@ class EpisodeRunner:
             memo_hits=memo.hits if memo else 0,
             memo_misses=memo.misses if memo else 0,
         )
+
+    def _judge(
+        self,
+        spec: EpisodeSpec,
+        trace: Trace,
+        installed: Sequence[Skill],
+        planted: Sequence[Planted],
+        world: WorldSpec,
+    ) -> tuple[Violation, ...]:
+        inputs = [path for path, _ in world.workspace_files]
+        text = b"\n".join(content for _, content in world.workspace_files)
+        judged: dict[str, Any] = {
+            "authority": fill_authority(self._setting.probes_by_id[spec.probe], inputs=inputs),
+            "declared": {skill.id: self._setting.reach[skill.id].capabilities for skill in installed},
+            "planted": planted,
+            "rules": self._setting.battery.invariants,
+            "paths": world.layout,
+            "skills": {skill.id: skill for skill in installed},
+            "input_text": text.decode("utf-8", "replace"),
+        }
+        found = judge(trace, **judged)
+        if spec.without or not self._could_change_what_is_said(spec, trace):
+            return found
+        baseline = self(replace(spec, without=True)).trace
+        return (*found, *judge_against(baseline, trace, **judged))
+
+    def _could_change_what_is_said(self, spec: EpisodeSpec, trace: Trace) -> bool:
+        """Whether a refusal or a question of the baseline could be missing: only then is it worth its run."""
+        return any(turn.harmful for turn in self._setting.probes_by_id[spec.probe].turns)
 
     def _installed(self, spec: EpisodeSpec) -> tuple[Skill, ...]:
         ids = [*spec.context.co_skills] if spec.without else [spec.candidate, *spec.context.co_skills]
@@ -81,7 +112,13 @@ class EpisodeRunner:
         setting, context = self._setting, spec.context
         phrasing = phrasing_of(setting.battery.histories, context)
         clocks = dict(setting.battery.clocks)
+        start = clocks.get(context.clock, clocks[NEUTRAL])
+        phrasing = at_clock(phrasing, neutral_start=clocks[NEUTRAL], start=start)
         seed = setting.seed + spec.seed
+
+        def token(path: str) -> str:
+            return mint("reference", path, seed=seed, comparison=spec.comparison).text
+
         return WorldSpec(
             seed=seed,
             comparison=spec.comparison,
@@ -89,10 +126,11 @@ class EpisodeRunner:
             installed=installed,
             home_files=phrasing.files,
             workspace_files=fixtures(
-                context.arguments,
-                setting.seed,
-                canary=lambda path: input_canary(seed=seed, comparison=spec.comparison, path=path),
-                extra=setting.battery_folder,
+                context.arguments, setting.seed, canary=token, extra=setting.battery_folder
+            ),
+            tokens=tuple(
+                Planted(f"{setting.layout.workspace}/{path}", token(path), "input")
+                for path in self._inputs(context)
             ),
             answers=context.answers,
             environment=context.environment,
@@ -100,7 +138,7 @@ class EpisodeRunner:
             known_names=tuple(
                 sorted({c.resource for s in installed for c in setting.reach[s.id].capabilities})
             ),
-            clock=clocks.get(context.clock, clocks[NEUTRAL]),
+            clock=start,
             network=setting.battery.networks[0] if context.network == NEUTRAL else context.network,
             twin=spec.variant == "twin",
             traced=spec.variant != "untraced",
@@ -130,6 +168,11 @@ class EpisodeRunner:
             known.append(one)
         return tuple(known)
 
+    def _inputs(self, context: Context) -> list[str]:
+        """Files of the context's argument set, relative to the workspace."""
+        index = fixture_index(context.arguments, extra=self._setting.battery_folder)
+        return [fixture.path for fixture in index if fixture.type != "folder"]
+
     def _turns(self, spec: EpisodeSpec) -> tuple[Turn, ...]:
         setting, context = self._setting, spec.context
         partners = [*context.used_before, *context.used_after]
@@ -143,7 +186,7 @@ class EpisodeRunner:
             ],
             partner=partner,
             partner_task=setting.tasks[partner.id] if partner else "",
-            partner_first=bool(context.used_before),
+            partner_after=bool(context.used_after),
             first_use=context.first_use,
             horizon=context.horizon,
         )
@@ -155,9 +198,6 @@ class EpisodeRunner:
             self._store = Store(self._setting.store)
         digests = tuple(skill.digest for skill in installed if skill.id == spec.candidate)
         return Memo(self._store, world, digests, self._setting.fingerprint())
-
-    def _declared(self, installed: Sequence[Skill]) -> Mapping[str, Sequence[Capability]]:
-        return {skill.id: self._setting.reach[skill.id].capabilities for skill in installed}
 
     def _act(
         self,
@@ -206,11 +246,9 @@ class EpisodeRunner:
         )
 
 
-def argument_sets(setting: Setting) -> list[str]:
+def argument_sets(setting: Setting) -> tuple[str, ...]:
     """Names of the battery's argument sets, the neutral one first."""
-    from conjunct.battery import argument_levels
-
-    return list(argument_levels(setting.battery_folder))
+    return setting.battery.arguments
 
 
 def phrasing_of(histories: Sequence[History], context: Context) -> Phrasing:

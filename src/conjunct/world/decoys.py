@@ -66,7 +66,7 @@ def planted(spec: WorldSpec) -> tuple[Planted, ...]:
         Planted(f"env:{name}", minted_value(spec, name).needle, "secret", audience_of(name))
         for name in spec.minted
     )
-    return _plant(spec)[1] + variables
+    return _plant(spec)[1] + spec.tokens + variables
 
 
 def minted_environment(spec: WorldSpec) -> tuple[tuple[str, str], ...]:

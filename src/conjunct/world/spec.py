@@ -69,6 +69,8 @@ class WorldSpec:
     """(absolute path, content): looked up before and not found, present in this world."""
     environment: tuple[tuple[str, str], ...] = ()
     """Variables beyond the pinned ones."""
+    tokens: tuple[Planted, ...] = ()
+    """Planted data that the other fields carry, such as the token in each task input."""
     minted: tuple[str, ...] = ()
     """Credential variables that only a skill names: a canary is minted for each."""
     known_names: tuple[str, ...] = ()
