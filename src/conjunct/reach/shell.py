@@ -1,0 +1,437 @@
+"""Shell text to reachable actions, by the tree-sitter grammar for bash. Nothing is executed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from conjunct.model import ActionKind, Guard
+from conjunct.reach.commands import (
+    Downloads,
+    fetched_url,
+    list_command,
+    program_name,
+    programs,
+    remote_code,
+    unwrap,
+)
+from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
+
+LARGEST = 512 * 1024
+_MOST_NODES = 200_000
+_DEEPEST_WORD = 24
+
+_PACKAGE_VARIABLES = frozenset(
+    {
+        "CLAUDE_SKILL_DIR",
+        "CLAUDE_PLUGIN_ROOT",
+        "SKILL_DIR",
+        "SKILL_PATH",
+        "SKILL_ROOT",
+        "BASEDIR",
+        "SKILL_HOME",
+    }
+)
+_QUIET_VARIABLES = frozenset(
+    {"PATH", "PWD", "OLDPWD", "IFS", "RANDOM", "SECONDS", "LINENO", "BASH_SOURCE", "OPTARG", "OPTIND",
+     "REPLY", "BASH_REMATCH", "FUNCNAME", "EUID", "UID", "PIPESTATUS", "SHELL", "TERM", "LANG", "OSTYPE"}
+)  # fmt: skip
+_RUNNERS = frozenset({"eval", "source", ".", "iex", "invoke-expression"})
+_STRING = re.compile(r"\"([^\"$`\n]{1,200})\"|'([^'\n]{1,200})'|(?:==?|!=|=~)\s*([\w./@:-]{2,100})")
+_COUNT = re.compile(r"-(?:ge|gt|le|lt|eq|ne)\s+(\d{1,6})\b|(?:[<>]=?|==)\s*(\d{1,6})\b")
+_ENCODED = re.compile(r"^[A-Za-z0-9+/=\s]{12,}$")
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def read_shell(text: str, place: Place, seen: Sightings, downloads: Downloads | None = None) -> None:
+    """List what shell text does. `place.line` is the line of the text's first line.
+
+    `downloads` carries what earlier texts of the same document fetched. Text beyond 512 KiB is opaque.
+    """
+    source = text.encode("utf-8", "surrogateescape")
+    if len(source) > LARGEST:
+        seen.opaque(place, "oversized:shell")
+        source = source[:LARGEST]
+    tree = _parser().parse(source)
+    _Walk(place, seen, downloads or Downloads()).run(tree.root_node)
+
+
+class _Walk:
+    """One pass over one shell text, in order, with variables and guards."""
+
+    def __init__(self, place: Place, seen: Sightings, downloads: Downloads) -> None:
+        self.place = place
+        self.seen = seen
+        self.downloads = downloads
+        self.values: dict[str, str] = {}
+        self.origins: dict[str, str] = {}
+        """Variables that hold fetched content, with its URL."""
+
+    def run(self, root: Node) -> None:
+        stack: list[tuple[Node, tuple[Guard, ...]]] = [(root, self.place.guards)]
+        for _ in range(_MOST_NODES):
+            if not stack:
+                return
+            node, guards = stack.pop()
+            handler = _HANDLERS.get(node.type)
+            inner = handler(self, node, guards) if handler else None
+            if inner is None:
+                inner = [(child, guards) for child in node.named_children]
+            stack.extend(reversed(inner))
+        self.seen.opaque(self.place, "oversized:shell")
+
+    # ---- statements
+
+    def branch(self, node: Node, guards: tuple[Guard, ...]) -> list[tuple[Node, tuple[Guard, ...]]]:
+        """`if`, `while`: what follows the first child is reached under it."""
+        children = node.named_children
+        if not children:
+            return []
+        guard = self.guard(children[0])
+        return [(children[0], guards), *((child, (*guards, guard)) for child in children[1:])]
+
+    def case(self, node: Node, guards: tuple[Guard, ...]) -> list[tuple[Node, tuple[Guard, ...]]]:
+        guard = Guard(
+            _text(node.named_children[0]) if node.named_children else "case",
+            self.line(node),
+            tuple(
+                _text(child.named_children[0]) for child in node.named_children[1:] if child.named_children
+            )[:8],
+        )
+        for value in guard.constants:
+            self.seen.constant(value.strip("\"'"))
+        return [(child, (*guards, guard)) for child in node.named_children[1:]]
+
+    def both(self, node: Node, guards: tuple[Guard, ...]) -> list[tuple[Node, tuple[Guard, ...]]]:
+        """`a && b`: b is reached when a holds, which is a guard where a is a test."""
+        children = node.named_children
+        inner = [(child, guards) for child in children]
+        if len(children) == 2 and children[0].type in ("test_command", "command", "negated_command"):
+            words = _text(children[0]).split(None, 1)
+            if children[0].type == "test_command" or (words and words[0] in ("test", "[", "grep", "command")):
+                inner[1] = (children[1], (*guards, self.guard(children[0])))
+        return inner
+
+    def assign(self, node: Node, guards: tuple[Guard, ...]) -> None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is not None and value is not None:
+            key = _text(name)
+            self.values[key] = self.fold(value)
+            origin = self.origin(value)
+            if origin:
+                self.origins[key] = origin
+
+    def redirect(self, node: Node, guards: tuple[Guard, ...]) -> None:
+        target = node.child_by_field_name("destination")
+        if target is None or target.type == "number":
+            return
+        operator = _text(node)[:3]
+        path = self.fold(target)
+        if path.isdigit() or path in ("/dev/null", "-", "/dev/stderr", "/dev/stdout"):
+            return
+        place = self.place.at(self.line(node), guards)
+        if path.startswith(("/dev/tcp/", "/dev/udp/")):
+            parts = path.split("/")
+            self.seen.network(place, ActionKind.SEND, ":".join(parts[3:5]))
+        elif ">" in operator:
+            self.seen.path(place, ActionKind.WRITE, path)
+        elif operator.startswith("<") and not operator.startswith("<<"):
+            self.seen.path(place, ActionKind.READ, path)
+
+    def pipeline(self, node: Node, guards: tuple[Guard, ...]) -> None:
+        """`curl … | sh`, `echo … | base64 -d | sh`: what runs is what comes down the pipe."""
+        stages = [self.argv(stage) for stage in node.named_children]
+        origin: str | None = None
+        encoded: str | None = None
+        place = self.place.at(self.line(node), guards)
+        for stage, argv in zip(node.named_children, stages, strict=True):
+            words = unwrap(argv)
+            name = program_name(words[0]) if words else ""
+            if origin is None:
+                origin = fetched_url(argv) or self.origin(stage)
+            if name in ("echo", "printf", "cat") and encoded is None and len(words) > 1:
+                encoded = words[-1]
+            decodes = name in ("base64", "openssl", "xxd") and any(
+                word in ("-d", "-D", "--decode", "-r", "-di") for word in words
+            )
+            if decodes:
+                encoded = _decoded(encoded) if encoded else "\0"
+            elif _runs_its_input(words):
+                self.run_input(name, origin, encoded, place)
+
+    def run_input(self, name: str, origin: str | None, encoded: str | None, place: Place) -> None:
+        if origin is not None:
+            remote_code(origin, place, self.seen)
+        elif encoded == "\0":
+            self.seen.opaque(place, "encoded:shell")
+        elif encoded:
+            self.seen.snippet(programs()["interpreters"].get(name, "shell"), encoded, place)
+
+    def command(self, node: Node, guards: tuple[Guard, ...]) -> None:
+        argv = self.argv(node)
+        if not argv:
+            return
+        place = self.place.at(self.line(node), guards)
+        words = unwrap(argv)
+        name = program_name(words[0])
+        if name in (
+            "function",
+            "return",
+            "echo",
+            "printf",
+            "test",
+            "[",
+            "true",
+            "false",
+            ":",
+            "shift",
+            "local",
+        ):
+            return
+        origin = self.origin(node)
+        runs = name in _RUNNERS or (name in programs()["interpreters"] and not _has_file(words))
+        if (origin and (runs or words[0] == UNKNOWN or name == UNKNOWN)) or (
+            origin and name in programs()["interpreters"]
+        ):
+            remote_code(origin, place, self.seen)
+        if name == "eval":
+            self.evaluate(" ".join(words[1:]), place)
+        code = _inline_code(name, words)
+        if code is not None:
+            language = programs()["interpreters"].get(name, "shell")
+            if language == "other":
+                self.seen.opaque(place, f"language:{name}")
+                read_foreign_fetch(code, place, self.seen)
+            elif not origin:
+                self.seen.snippet(language, code, place)
+        list_command(argv, place, self.seen, self.downloads)
+
+    def evaluate(self, text: str, place: Place) -> None:
+        if text.strip(" *"):
+            self.seen.snippet("shell", text, place)
+        else:
+            self.seen.opaque(place, "dynamic:eval")
+
+    # ---- words
+
+    def line(self, node: Node) -> int:
+        return self.place.line + node.start_point[0]
+
+    def guard(self, node: Node) -> Guard:
+        text = _text(node)[:300]
+        constants = tuple(next(filter(None, found)) for found in _STRING.findall(text))[:8]
+        for value in constants:
+            self.seen.constant(value)
+        for found in _COUNT.findall(text):
+            self.seen.count(int(found[0] or found[1]))
+        return Guard(text, self.line(node), constants)
+
+    def argv(self, node: Node) -> list[str]:
+        """The folded words of a command; of a compound stage, those of its first command."""
+        for _ in range(8):
+            if node.type == "command":
+                break
+            body = node.child_by_field_name("body") or (
+                node.named_children[0] if node.named_children else None
+            )
+            if body is None or node.type in ("pipeline", "list"):
+                return []
+            node = body
+        words: list[str] = []
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                continue
+            if child.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
+                if child.type == "herestring_redirect" and child.named_children:
+                    words.append(self.fold(child.named_children[-1]))
+                continue
+            words.append(self.fold(child))
+        return words
+
+    def fold(self, node: Node, depth: int = 0) -> str:
+        """The text of a word as far as it is fixed; unknown parts are `*`."""
+        if depth > _DEEPEST_WORD:
+            return UNKNOWN
+        kind = node.type
+        if kind in ("word", "number", "variable_name", "test_operator"):
+            return re.sub(r"\\(.)", r"\1", _text(node))
+        if kind in ("raw_string", "ansi_c_string"):
+            text = _text(node).removeprefix("$")[1:-1]
+            return _unescape(text) if kind == "ansi_c_string" else text
+        if kind in ("simple_expansion", "expansion"):
+            return self.variable(node, depth)
+        if kind in ("command_substitution", "process_substitution"):
+            return self.substituted(node, depth)
+        if kind in ("string", "concatenation", "command_name", "string_content", "brace_expression"):
+            return self.joined(node, depth)
+        return UNKNOWN
+
+    def joined(self, node: Node, depth: int) -> str:
+        if not node.named_children:
+            return _text(node).strip('"')
+        raw = node.text or b""
+        parts: list[str] = []
+        at = node.start_byte
+        for child in node.named_children:
+            parts.append(_decode(raw[at - node.start_byte : child.start_byte - node.start_byte]))
+            parts.append(_text(child) if child.type == "string_content" else self.fold(child, depth + 1))
+            at = child.end_byte
+        parts.append(_decode(raw[at - node.start_byte :]))
+        text = "".join(parts)
+        if node.type == "string" and len(text) >= 2:
+            text = text.removeprefix('"').removesuffix('"')
+        return re.sub(r"\*{2,}", UNKNOWN, text)[:4000]
+
+    def variable(self, node: Node, depth: int) -> str:
+        name = next((_text(child) for child in node.named_children if "variable" in child.type), "")
+        if name == "HOME":
+            return "~"
+        if name.upper() in _PACKAGE_VARIABLES:
+            return PACKAGE
+        if name in self.values:
+            return self.values[name]
+        if name and name not in _QUIET_VARIABLES and re.match(r"^[A-Z][A-Z0-9_]+$", name):
+            self.seen.variable(self.place.at(self.line(node)), name)
+        children = node.named_children
+        if node.type == "expansion" and len(children) > 1 and re.search(r":?-", _text(node)):
+            return self.fold(children[-1], depth + 1)
+        return UNKNOWN
+
+    def substituted(self, node: Node, depth: int) -> str:
+        text = _text(node)
+        if "dirname" in text and ("$0" in text or "BASH_SOURCE" in text or "{0}" in text):
+            return posixpath.join(PACKAGE, posixpath.dirname(self.place.file))
+        if "mktemp" in text:
+            return "/tmp/*"
+        if text in ("$(pwd)", "`pwd`"):
+            return "."
+        argv = self.argv(node.named_children[0]) if node.named_children else []
+        if argv[:1] == ["echo"] and len(argv) == 2:
+            return argv[1]
+        if node.named_children and node.named_children[0].type == "pipeline":
+            stages = [self.argv(stage) for stage in node.named_children[0].named_children]
+            if len(stages) == 2 and stages[0][:1] == ["echo"] and stages[1][:1] == ["base64"]:
+                return _decoded(stages[0][-1])
+        return UNKNOWN
+
+    def origin(self, node: Node) -> str | None:
+        """The URL whose content a word or command embeds by `$(curl …)`, `<(curl …)` or a variable."""
+        for inner in _descend(node, ("command_substitution", "process_substitution", "simple_expansion")):
+            if inner.type == "simple_expansion":
+                name = _text(inner).lstrip("$")
+                if name in self.origins:
+                    return self.origins[name]
+                continue
+            for command in _descend(inner, ("command",)):
+                url = fetched_url(self.argv(command))
+                if url is not None:
+                    return url
+        return None
+
+
+_Inner = list[tuple[Node, tuple[Guard, ...]]]
+_HANDLERS: dict[str, Callable[[_Walk, Node, tuple[Guard, ...]], _Inner | None]] = {
+    "if_statement": _Walk.branch,
+    "elif_clause": _Walk.branch,
+    "while_statement": _Walk.branch,
+    "case_statement": _Walk.case,
+    "list": _Walk.both,
+    "variable_assignment": _Walk.assign,
+    "file_redirect": _Walk.redirect,
+    "pipeline": _Walk.pipeline,
+    "command": _Walk.command,
+}
+
+
+def read_foreign_fetch(text: str, place: Place, seen: Sightings) -> None:
+    """PowerShell and other one-liners that download and run: no grammar, one bounded look per line."""
+    for number, line in enumerate(text.splitlines()):
+        if len(line) > 4000 or not _DOWNLOADS.search(line) or not _EXECUTES.search(line):
+            continue
+        url = _ANY_URL.search(line)
+        remote_code(url.group(0) if url else UNKNOWN, place.at(place.line + number), seen, 0.9)
+
+
+_DOWNLOADS = re.compile(
+    r"\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|downloadfile|net\.webclient|open-uri|"
+    r"LWP::Simple|curl|wget|start-bitstransfer)\b",
+    re.IGNORECASE,
+)
+_EXECUTES = re.compile(
+    r"\b(?:iex|invoke-expression|eval|system|exec|start-process|do shell script)\b", re.IGNORECASE
+)
+_ANY_URL = re.compile(r"https?://[^\s'\"<>|;)`\\]+", re.IGNORECASE)
+
+
+def _descend(node: Node, kinds: tuple[str, ...]) -> Iterator[Node]:
+    stack, looked = list(node.named_children), 0
+    while stack and looked < 400:
+        looked += 1
+        child = stack.pop()
+        if child.type in kinds:
+            yield child
+        stack.extend(child.named_children)
+
+
+def _runs_its_input(words: list[str]) -> bool:
+    """An interpreter at the end of a pipe that was given neither a file nor code."""
+    if not words:
+        return False
+    name = program_name(words[0])
+    if name in ("iex", "invoke-expression"):
+        return True
+    return name in programs()["interpreters"] and not _has_file(words) and _inline_code(name, words) is None
+
+
+def _has_file(words: list[str]) -> bool:
+    rest = words[1:]
+    if "-s" in rest or "-" in rest or "/dev/stdin" in rest:
+        return False
+    return any(not word.startswith("-") for word in rest)
+
+
+def _inline_code(name: str, words: list[str]) -> str | None:
+    if name not in programs()["interpreters"]:
+        return None
+    for index, word in enumerate(words[1:], start=1):
+        takes_code = word in ("-c", "-e", "--eval", "-Command", "-command", "-p", "/c") or re.match(
+            r"^-[a-z]{0,4}c$", word
+        )
+        if takes_code and index + 1 < len(words):
+            return words[index + 1]
+        if word.lower() in ("-enc", "-encodedcommand"):
+            return "encoded"
+    return None
+
+
+def _decoded(text: str) -> str:
+    """Base64 text decoded, or `\\0` where it is not known or not text."""
+    if not _ENCODED.match(text[:100_000]):
+        return "\0"
+    try:
+        return base64.b64decode(text, validate=False).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return "\0"
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\x([0-9a-fA-F]{1,2})", lambda found: chr(int(found.group(1), 16)), text)
+
+
+def _decode(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _text(node: Node) -> str:
+    return _decode(node.text or b"")
