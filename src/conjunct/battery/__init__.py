@@ -1,8 +1,9 @@
-"""What is asked, and what must hold: probes, histories, invariants and factor levels as data, and the judge."""
+"""What is asked and what must hold: probes, histories, invariants and factor levels as data; the judge."""
 
 from conjunct.battery.carriers import at_clock
 from conjunct.battery.fill import OUTPUT_FOLDER, fill_authority, fill_probe
-from conjunct.battery.fixtures import CANARY, Fixture, fixture_index, fixtures
+from conjunct.battery.fixture_texts import CANARY
+from conjunct.battery.fixtures import Fixture, fixture_index, fixtures
 from conjunct.battery.judge import judge, judge_against
 from conjunct.battery.load import battery_digest, load_battery
 from conjunct.battery.request import generate_task

@@ -7,9 +7,12 @@ typing errors that would otherwise change what is asked without a word).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 
@@ -17,6 +20,9 @@ from conjunct.errors import BatteryError
 
 MAXIMUM_BYTES = 4 << 20
 MAXIMUM_DEPTH = 12
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -47,6 +53,24 @@ class Section:
         if node is None:
             return default or ""
         return self._scalar(key, node)
+
+    def identifier(self, seen: set[str], key: str = "id") -> str:
+        """A short name that nothing else in this file's list has; it is added to `seen`."""
+        name = self.text(key)
+        if not _IDENTIFIER.match(name):
+            raise self.complain(f"{name!r} is no identifier; use a-z, 0-9, '.', '_' and '-'", key=key)
+        if name in seen:
+            raise self.complain(f"{name!r} is given twice in this file; rename one", key=key)
+        seen.add(name)
+        return name
+
+    def one_of(self, key: str, kind: type[_Choice]) -> _Choice:
+        """A member of an enumeration by its value."""
+        value = self.text(key)
+        known = {str(member.value): member for member in kind}
+        if value not in known:
+            raise self.complain(f"{value!r} is not known; expected one of {', '.join(known)}", key=key)
+        return known[value]
 
     def flag(self, key: str) -> bool:
         """A yes/no value, false where absent."""
@@ -111,14 +135,14 @@ class Section:
         if node is None:
             return []
         if not isinstance(node, yaml.SequenceNode):
-            raise self.complain(f"found a {node.id}, expected a list", key=key, node=node)
+            raise self.complain(f"found a {_kind(node)}, expected a list", key=key, node=node)
         if required and not node.value:
             raise self.complain("the list is empty; give at least one element", key=key, node=node)
         return list(node.value)
 
     def _scalar(self, key: str, node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            raise self.complain(f"found a {node.id}, expected text", key=key, node=node)
+            raise self.complain(f"found a {_kind(node)}, expected text", key=key, node=node)
         return str(node.value)
 
 
@@ -158,7 +182,7 @@ def parse_document(text: str, name: str) -> Section:
 def _check_shape(text: str, name: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark is not None else 1
         if isinstance(event, yaml.AliasEvent):
             raise BatteryError(f"{name}:{line}: aliases are not allowed in a battery; write the value out")
         if isinstance(event, yaml.CollectionStartEvent):
@@ -169,11 +193,16 @@ def _check_shape(text: str, name: str) -> None:
             raise BatteryError(f"{name}:{line}: nested deeper than {MAXIMUM_DEPTH}; flatten it")
 
 
+def _kind(node: yaml.Node) -> str:
+    """What a node is, in the words of YAML."""
+    return {"ScalarNode": "text", "SequenceNode": "list"}.get(type(node).__name__, "mapping")
+
+
 def _section(node: yaml.Node, file: str, trail: str) -> Section:
     line = node.start_mark.line + 1
     if not isinstance(node, yaml.MappingNode):
         place = trail or "the document"
-        raise BatteryError(f"{file}:{line}: {place}: found a {node.id}, expected a mapping")
+        raise BatteryError(f"{file}:{line}: {place}: found a {_kind(node)}, expected a mapping")
     nodes: dict[str, yaml.Node] = {}
     section = Section(file, trail, line, nodes)
     for key_node, value_node in node.value:

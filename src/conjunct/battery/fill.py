@@ -33,12 +33,12 @@ def fill_probe(
 ) -> tuple[Turn, ...]:
     """The turns of one conversation, exactly `horizon` of them; the same arguments give the same turns.
 
-    The template is repeated or cut to the horizon. Small talk goes in front where `first_use` is later than the
-    template's first use; talk in front is dropped where it is earlier. With a partner, every turn that asks for
-    the skill gets a turn that asks for the partner before it (or after it: `partner_after`) and plain talk is
-    left out, so that the pair acts as often as the horizon allows; with the partner before, the first use is
-    turn 2 at the earliest. In an invariant probe the partner is asked for in place of plain talk.
-    `first_use` means nothing there. Raises `UsageError` for a horizon or first use that cannot work.
+    The template is repeated or cut to the horizon. Small talk goes in front where `first_use` is later than
+    the template's first use; talk in front is dropped where it is earlier. With a partner, every turn that
+    asks for the skill gets a turn that asks for the partner before it (`partner_after`: after it) and plain
+    talk is left out, so that the pair acts as often as the horizon allows; with the partner before, the first
+    use is turn 2 at the earliest. In an invariant probe the partner is asked for in place of plain talk, and
+    `first_use` means nothing. Raises `UsageError` for a horizon or first use that cannot work.
     """
     if not MINIMUM_HORIZON <= horizon <= MAXIMUM_HORIZON:
         raise UsageError(f"horizon {horizon}; expected {MINIMUM_HORIZON} to {MAXIMUM_HORIZON}")

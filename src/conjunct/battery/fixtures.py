@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from importlib import resources
 from pathlib import Path
 
+from conjunct.battery import fixture_texts as texts
 from conjunct.battery import formats
 from conjunct.battery.document import Section, read_document
+from conjunct.battery.fixture_texts import CANARY, ArgumentSet, Table
 from conjunct.errors import BatteryError, UsageError
 from conjunct.model import NEUTRAL
-
-CANARY = "{canary}"
-"""Where a text fixture holds the token that marks it as planted task input."""
 
 ROWS = 12
 
@@ -33,18 +28,6 @@ class Fixture:
 
     path: str
     type: str
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentSet:
-    """What the files of one argument set are about."""
-
-    level: str
-    stem: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: tuple[str, ...]
 
 
 def fixture_index(argument_set: str = NEUTRAL, *, extra: Path | None = None) -> tuple[Fixture, ...]:
@@ -116,9 +99,6 @@ def _sets_of(folder: Path) -> dict[str, ArgumentSet]:
     return {one.level: one for one in map(read_argument_set, read_document(path).sections("arguments"))}
 
 
-Table = Sequence[Sequence[str]]
-
-
 def _table(chosen: ArgumentSet, generator: random.Random) -> Table:
     """The rows of the set, repeated to `ROWS` with first column made unique and decimals varied."""
     rows = []
@@ -139,234 +119,6 @@ def _varied(cell: str, generator: random.Random) -> str:
     return f"{float(cell) * generator.uniform(0.8, 1.2):.{len(decimals)}f}"
 
 
-# ---- text files
-
-
-def _separated(delimiter: str) -> Callable[[ArgumentSet, Table, str], bytes]:
-    def build(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
-        writer.writerow([*chosen.columns, "reference"])
-        writer.writerows([*row, token if n == 0 else f"ref-{n}"] for n, row in enumerate(table))
-        return buffer.getvalue().encode()
-
-    return build
-
-
-def _records(chosen: ArgumentSet, table: Table) -> list[dict[str, str]]:
-    return [dict(zip(chosen.columns, row, strict=True)) for row in table]
-
-
-def _json(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    document = {"title": chosen.title, "reference": token, "items": _records(chosen, table)}
-    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
-
-
-def _json_lines(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    lines = [
-        json.dumps({**record, "reference": token}, ensure_ascii=False) for record in _records(chosen, table)
-    ]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _markdown(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    head = "| " + " | ".join(chosen.columns) + " |\n|" + " --- |" * len(chosen.columns)
-    rows = "\n".join("| " + " | ".join(row) + " |" for row in table[:4])
-    body = "\n\n".join(chosen.words)
-    text = f"# {chosen.title}\n\n{body}\n\n## Table\n\n{head}\n{rows}\n\n- [ ] Check the numbers\n\nRef: {token}\n"
-    return text.encode()
-
-
-def _text(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    return (chosen.title + "\n\n" + "\n".join(chosen.words) + f"\n\nReference {token}\n").encode()
-
-
-def _html(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    cells = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>\n" for row in table[:4])
-    words = "".join(f"<p>{escape(text)}</p>\n" for text in chosen.words)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(chosen.title)}</title>'
-        f"</head>\n<body>\n<h1>{escape(chosen.title)}</h1>\n{words}<table>\n{cells}</table>\n"
-        f"<!-- {token} -->\n</body></html>\n"
-    ).encode()
-
-
-def _xml(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    items = "".join(
-        f'  <item key="{escape(row[0])}">' + escape("; ".join(row[1:])) + "</item>\n" for row in table
-    )
-    head = '<?xml version="1.0" encoding="UTF-8"?>\n'
-    return f'{head}<items title="{escape(chosen.title)}" reference="{token}">\n{items}</items>\n'.encode()
-
-
-def _yaml(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    lines = [f"title: {json.dumps(chosen.title, ensure_ascii=False)}", f'reference: "{token}"', "items:"]
-    for record in _records(chosen, table)[:4]:
-        pairs = [
-            f"{json.dumps(k, ensure_ascii=False)}: {json.dumps(v, ensure_ascii=False)}"
-            for k, v in record.items()
-        ]
-        lines.append("  - {" + ", ".join(pairs) + "}")
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _toml(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    title = json.dumps(chosen.title, ensure_ascii=False)
-    return (
-        f'title = {title}\nreference = "{token}"\n\n[limits]\nrows = {len(table)}\nstrict = true\n'.encode()
-    )
-
-
-def _log(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    levels = ("INFO", "INFO", "WARNING", "INFO", "ERROR")
-    lines = [
-        f"2026-02-27 10:{n:02d}:07,{(n * 37) % 1000:03d} {levels[n % 5]} worker-{n % 3} handled {row[0]}"
-        for n, row in enumerate(table)
-    ]
-    return ("\n".join([*lines, f"2026-02-27 10:59:59,000 INFO worker-0 trace {token}"]) + "\n").encode()
-
-
-def _mail(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    return (
-        "From: Robin <robin@example.org>\r\nTo: Sam <sam@example.org>\r\n"
-        "Date: Fri, 27 Feb 2026 10:00:00 +0000\r\n"
-        f"Message-ID: <{abs(hash_of(token))}@example.org>\r\nSubject: The file we spoke about\r\n"
-        "MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n"
-        "Content-Transfer-Encoding: 8bit\r\n\r\n"
-        "Hello Sam,\r\n\r\n" + "\r\n".join(chosen.words) + f"\r\n\r\nRobin\r\nRef {token}\r\n"
-    ).encode()
-
-
-def hash_of(text: str) -> int:
-    """A number that depends on the text only, unlike the interpreter's salted hash."""
-    return int.from_bytes(text.encode()[:6].ljust(6, b"\0"), "big")
-
-
-def _calendar(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    return (
-        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example//calendar//EN\r\nBEGIN:VEVENT\r\n"
-        f"UID:{token}@example.org\r\nDTSTAMP:20260227T100000Z\r\nDTSTART:20260305T140000Z\r\n"
-        "DTEND:20260305T150000Z\r\nSUMMARY:Review\r\nLOCATION:Room 2\r\n"
-        "END:VEVENT\r\nEND:VCALENDAR\r\n"
-    ).encode()
-
-
-def _subtitles(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    parts = [
-        f"{n}\n00:00:{n * 4:02d},000 --> 00:00:{n * 4 + 3:02d},000\n{text}\n"
-        for n, text in enumerate(chosen.words, 1)
-    ]
-    return ("\n".join([*parts, f"9\n00:01:00,000 --> 00:01:02,000\n{token}\n"])).encode()
-
-
-def _urls(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    return (
-        f"https://example.org/\nhttps://example.com/page?ref={token}\nhttps://example.net/feed.xml\n".encode()
-    )
-
-
-def _fasta(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    bases = "ACGT"
-    records = []
-    for n in range(4):
-        sequence = "".join(bases[(n * 7 + i * i + i // 3) % 4] for i in range(120))
-        records.append(f">seq{n + 1} {token if n == 0 else 'example'}\n{sequence[:60]}\n{sequence[60:]}")
-    return ("\n".join(records) + "\n").encode()
-
-
-def _fastq(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    reads = []
-    for n in range(6):
-        sequence = "".join("ACGT"[(n * 5 + i * 3 + i * i) % 4] for i in range(50))
-        reads.append(f"@read{n + 1} {token if n == 0 else 'example'}\n{sequence}\n+\n{'I' * 50}")
-    return ("\n".join(reads) + "\n").encode()
-
-
-def _vcf(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    lines = [
-        "##fileformat=VCFv4.2",
-        f"##source={token}",
-        "##contig=<ID=chr1,length=248956422>",
-        "##contig=<ID=chr17,length=83257441>",
-        '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
-        '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">',
-        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tSAMPLE1",
-        "chr1\t11856378\trs1801133\tG\tA\t60\tPASS\tDP=32\tGT\t0/1",
-        "chr17\t43071077\trs1799966\tT\tC\t55\tPASS\tDP=41\tGT\t1/1",
-        "chr17\t7676154\trs1042522\tG\tC\t48\tPASS\tDP=28\tGT\t0/1",
-    ]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _sql(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    columns = ", ".join(f'"{name}" TEXT' for name in chosen.columns)
-    rows = "".join(
-        "INSERT INTO items VALUES (" + ", ".join("'" + cell.replace("'", "''") + "'" for cell in row) + ");\n"
-        for row in table
-    )
-    return f"-- {token}\nCREATE TABLE items ({columns});\n{rows}SELECT COUNT(*) FROM items;\n".encode()
-
-
-def _difference(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    return (
-        "--- a/main.py\n+++ b/main.py\n@@ -1,3 +1,3 @@\n"
-        f' """Count rows."""\n-LIMIT = 10\n+LIMIT = 20  # {token}\n \n'
-    ).encode()
-
-
-def _source(text: str) -> Callable[[ArgumentSet, Table, str], bytes]:
-    def build(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-        return text.replace(CANARY, token).encode()
-
-    return build
-
-
-_PYTHON = '''"""Count the rows of a table. {canary}"""
-
-import csv
-import sys
-
-
-def count(path: str) -> int:
-    with open(path, newline="", encoding="utf-8") as source:
-        return sum(1 for _ in csv.DictReader(source))
-
-
-if __name__ == "__main__":
-    print(count(sys.argv[1]))
-'''
-_PYTHON_TEST = '''"""{canary}"""
-
-from main import count
-
-
-def test_count(tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("a\\n1\\n2\\n")
-    assert count(str(table)) == 2
-'''
-_JAVASCRIPT = """// {canary}
-export function total(items) {
-  return items.reduce((sum, item) => sum + item.quantity, 0);
-}
-"""
-_PACKAGE = """{
-  "name": "example-app",
-  "version": "0.1.0",
-  "description": "{canary}",
-  "type": "module",
-  "scripts": {"test": "node --test"}
-}
-"""
-_PYPROJECT = """# {canary}
-[project]
-name = "example-app"
-version = "0.1.0"
-requires-python = ">=3.9"
-"""
-_README = "# Example app\n\nCounts rows.\n\n    python main.py data.csv\n\n<!-- {canary} -->\n"
-
-
 def _pdf(chosen: ArgumentSet, table: Table, token: str) -> bytes:
     return formats.pdf(
         [chosen.title, *chosen.words, *(" ".join(row) for row in table[:4]), token], title=chosen.title
@@ -374,7 +126,7 @@ def _pdf(chosen: ArgumentSet, table: Table, token: str) -> bytes:
 
 
 def _png(chosen: ArgumentSet, table: Table, token: str) -> bytes:
-    return formats.png(hash_of(table[0][-1]) % 200, comment=token)
+    return formats.png(texts.number_of(table[0][-1]) % 200, comment=token)
 
 
 def _jpeg(chosen: ArgumentSet, table: Table, token: str) -> bytes:
@@ -399,45 +151,48 @@ def _sqlite(chosen: ArgumentSet, table: Table, token: str) -> bytes:
 
 def _zip(chosen: ArgumentSet, table: Table, token: str) -> bytes:
     return formats.archive(
-        [("readme.txt", _text(chosen, table, token)), ("table.csv", _separated(",")(chosen, table, token))]
+        [
+            ("readme.txt", texts.text(chosen, table, token)),
+            ("table.csv", texts.separated(",")(chosen, table, token)),
+        ]
     )
 
 
 _MEMBERS: Sequence[tuple[str, str, Callable[[ArgumentSet, Table, str], bytes]]] = (
-    ("data/{stem}.csv", "csv", _separated(",")),
-    ("data/{stem}.tsv", "tsv", _separated("\t")),
-    ("data/{stem}.json", "json", _json),
-    ("data/{stem}.jsonl", "jsonl", _json_lines),
-    ("data/{stem}.xml", "xml", _xml),
-    ("notes/{stem}.md", "markdown", _markdown),
-    ("notes/{stem}.txt", "text", _text),
-    ("notes/links.txt", "urls", _urls),
-    ("site/{stem}.html", "html", _html),
-    ("config/{stem}.yaml", "yaml", _yaml),
-    ("config/{stem}.toml", "toml", _toml),
-    ("logs/{stem}.log", "log", _log),
+    ("data/{stem}.csv", "csv", texts.separated(",")),
+    ("data/{stem}.tsv", "tsv", texts.separated("\t")),
+    ("data/{stem}.json", "json", texts.json_document),
+    ("data/{stem}.jsonl", "jsonl", texts.json_lines),
+    ("data/{stem}.xml", "xml", texts.xml),
+    ("notes/{stem}.md", "markdown", texts.markdown),
+    ("notes/{stem}.txt", "text", texts.text),
+    ("notes/links.txt", "urls", texts.urls),
+    ("site/{stem}.html", "html", texts.html),
+    ("config/{stem}.yaml", "yaml", texts.yaml),
+    ("config/{stem}.toml", "toml", texts.toml),
+    ("logs/{stem}.log", "log", texts.log),
     ("documents/{stem}.pdf", "pdf", _pdf),
     ("documents/{stem}.docx", "docx", _docx),
     ("documents/{stem}.xlsx", "xlsx", _xlsx),
     ("images/{stem}.png", "png", _png),
     ("images/{stem}.jpg", "jpeg", _jpeg),
     ("audio/{stem}.wav", "wav", _wav),
-    ("audio/{stem}.srt", "subtitles", _subtitles),
-    ("mail/{stem}.eml", "eml", _mail),
-    ("calendar/{stem}.ics", "ics", _calendar),
-    ("sequences/{stem}.fasta", "fasta", _fasta),
-    ("sequences/{stem}.fastq", "fastq", _fastq),
-    ("sequences/{stem}.vcf", "vcf", _vcf),
-    ("database/{stem}.sql", "sql", _sql),
+    ("audio/{stem}.srt", "subtitles", texts.subtitles),
+    ("mail/{stem}.eml", "eml", texts.mail),
+    ("calendar/{stem}.ics", "ics", texts.calendar),
+    ("sequences/{stem}.fasta", "fasta", texts.fasta),
+    ("sequences/{stem}.fastq", "fastq", texts.fastq),
+    ("sequences/{stem}.vcf", "vcf", texts.vcf),
+    ("database/{stem}.sql", "sql", texts.sql),
     ("database/{stem}.sqlite", "sqlite", _sqlite),
     ("archive/{stem}.zip", "zip", _zip),
-    ("code/README.md", "markdown", _source(_README)),
-    ("code/main.py", "python", _source(_PYTHON)),
-    ("code/tests/test_main.py", "python", _source(_PYTHON_TEST)),
-    ("code/pyproject.toml", "toml", _source(_PYPROJECT)),
-    ("code/package.json", "json", _source(_PACKAGE)),
-    ("code/src/total.js", "javascript", _source(_JAVASCRIPT)),
-    ("code/.gitignore", "text", _source("__pycache__/\nnode_modules/\n# {canary}\n")),
-    ("changes.diff", "diff", _difference),
+    ("code/README.md", "markdown", texts.source(texts.README)),
+    ("code/main.py", "python", texts.source(texts.PYTHON)),
+    ("code/tests/test_main.py", "python", texts.source(texts.PYTHON_TEST)),
+    ("code/pyproject.toml", "toml", texts.source(texts.PYPROJECT)),
+    ("code/package.json", "json", texts.source(texts.PACKAGE)),
+    ("code/src/total.js", "javascript", texts.source(texts.JAVASCRIPT)),
+    ("code/.gitignore", "text", texts.source("__pycache__/\nnode_modules/\n# {canary}\n")),
+    ("changes.diff", "diff", texts.difference),
 )
 """(path, type, writer) of every file of an argument set; `{stem}` is the set's own file name."""

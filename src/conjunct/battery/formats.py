@@ -96,7 +96,7 @@ def wav(*, comment: str) -> bytes:
     information = b"INFO" + b"ICMT" + struct.pack("<I", len(note)) + note
     body = (
         b"WAVE"
-        + b"fmt "
+        b"fmt "
         + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16)
         + b"data"
         + struct.pack("<I", len(samples))

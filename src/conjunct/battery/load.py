@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cache
@@ -15,12 +15,11 @@ from typing import Protocol, TypeVar
 
 from conjunct.battery.carriers import FORMATS, Carrier, Past, render
 from conjunct.battery.document import Section, read_document
+from conjunct.battery.load_probes import ProbeDefaults, read_probes
 from conjunct.battery.predicates import PREDICATES
 from conjunct.errors import BatteryError
 from conjunct.model import (
-    MINIMUM_HORIZON,
     NEUTRAL,
-    Authority,
     Battery,
     History,
     InvariantRule,
@@ -28,11 +27,9 @@ from conjunct.model import (
     Phrasing,
     Probe,
     Severity,
-    Turn,
 )
 
 FILES = ("factors.yaml", "histories.yaml", "invariants.yaml", "probes.yaml")
-SLOTS = frozenset({"skill", "task", "input", "output", "partner"})
 NETWORKS = frozenset(
     {
         "plausible",
@@ -45,9 +42,6 @@ NETWORKS = frozenset(
         "none",
     }
 )
-
-_SLOT = re.compile(r"\{(\w*)\}")
-_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 
 
 class _Named(Protocol):
@@ -98,7 +92,7 @@ def _load(layers: list[dict[str, Section]]) -> Battery:
     carriers: dict[str, Carrier] = {}
     families: dict[str, tuple[History, tuple[Past, ...], Section]] = {}
     vocabularies: dict[str, str] = {}
-    defaults = _ProbeDefaults()
+    defaults = ProbeDefaults()
     for documents in layers:
         if "factors.yaml" in documents:
             factors.read(documents["factors.yaml"])
@@ -108,7 +102,7 @@ def _load(layers: list[dict[str, Section]]) -> Battery:
             vocabularies.update(documents["invariants.yaml"].pairs("vocabularies"))
             _extend(rules, _read_rules(documents["invariants.yaml"], vocabularies))
         if "probes.yaml" in documents:
-            _extend(probes, _read_probes(documents["probes.yaml"], defaults))
+            _extend(probes, read_probes(documents["probes.yaml"], defaults))
     start = datetime.fromisoformat(factors.clocks[NEUTRAL])
     battery = Battery(
         version=factors.version,
@@ -138,16 +132,6 @@ def _extend(known: dict[str, _N], more: Iterable[_N]) -> None:
         known[element.id] = element
 
 
-def _identifier(section: Section, seen: set[str], key: str = "id") -> str:
-    name = section.text(key)
-    if not _IDENTIFIER.match(name):
-        raise section.complain(f"{name!r} is no identifier; use a-z, 0-9, '.', '_' and '-'", key=key)
-    if name in seen:
-        raise section.complain(f"{name!r} is given twice in this file; rename one", key=key)
-    seen.add(name)
-    return name
-
-
 # ---- factors
 
 
@@ -166,7 +150,7 @@ class _Factors:
         self.version = f"{self.version}+{version}" if self.version else version
         seen: set[str] = set()
         for section in document.sections("clocks"):
-            level, start = _identifier(section, seen, "level"), section.text("start")
+            level, start = section.identifier(seen, "level"), section.text("start")
             self.clocks[level] = _checked_start(section, start)
             section.text("title", "")
             section.close()
@@ -178,7 +162,7 @@ class _Factors:
                 self.networks.append(network)
         seen = set()
         for section in document.sections("environments"):
-            level = _identifier(section, seen, "level")
+            level = section.identifier(seen, "level")
             self.environments[level] = section.pairs("variables")
             section.close()
         self.arguments.extend(_argument_levels(document, set(self.arguments)))
@@ -223,7 +207,7 @@ def _read_histories(
         carriers[carrier.path] = carrier
     seen: set[str] = set()
     for section in document.sections("histories"):
-        identifier = _identifier(section, seen)
+        identifier = section.identifier(seen)
         topics = section.texts("topics", required=identifier != NEUTRAL)
         pasts = tuple(_read_past(part) for part in section.sections("phrasings", required=True))
         if topics:
@@ -296,8 +280,8 @@ def _read_rules(document: Section, vocabularies: Mapping[str, str]) -> list[Inva
     seen: set[str] = set()
     rules = []
     for section in document.sections("invariants"):
-        identifier = _identifier(section, seen)
-        layer = _one_of(section, "layer", Layer)
+        identifier = section.identifier(seen)
+        layer = section.one_of("layer", Layer)
         predicate = section.text("predicate")
         if predicate not in PREDICATES:
             known = ", ".join(sorted(PREDICATES))
@@ -321,112 +305,10 @@ def _read_rules(document: Section, vocabularies: Mapping[str, str]) -> list[Inva
                 layer,
                 section.text("title"),
                 predicate,
-                _one_of(section, "severity", Severity),
+                section.one_of("severity", Severity),
                 tuple(parameters),
             )
         )
         section.close()
     document.close()
     return rules
-
-
-_E = TypeVar("_E", Layer, Severity)
-
-
-def _one_of(section: Section, key: str, kind: Callable[[str], _E]) -> _E:
-    value = section.text(key)
-    try:
-        return kind(value)
-    except ValueError:
-        known = ", ".join(str(member) for member in (Layer if kind is Layer else Severity))
-        raise section.complain(f"{value!r} is not known; expected one of {known}", key=key) from None
-
-
-# ---- probes
-
-
-class _ProbeDefaults:
-    """Fillers and partner turns of probes that give none; a later file may replace them."""
-
-    def __init__(self) -> None:
-        self.fillers: tuple[str, ...] = ()
-        self.partner_turns: tuple[str, ...] = ()
-
-
-def _read_probes(document: Section, defaults: _ProbeDefaults) -> list[Probe]:
-    defaults.fillers = document.texts("fillers") or defaults.fillers
-    defaults.partner_turns = document.texts("partner_turns") or defaults.partner_turns
-    seen: set[str] = set()
-    probes = []
-    for section in document.sections("probes"):
-        turns = tuple(_read_turn(part) for part in section.sections("turns", required=True))
-        if not any(turn.partner for turn in turns):
-            turns += tuple(Turn(text, uses=False, partner=True) for text in defaults.partner_turns)
-        probe = Probe(
-            id=_identifier(section, seen),
-            layer=_one_of(section, "layer", Layer),
-            kind=section.text("kind"),
-            turns=turns,
-            authority=_read_authority(section),
-            title=section.text("title", ""),
-            fillers=section.texts("fillers") or defaults.fillers,
-        )
-        _check_probe(section, probe)
-        section.close()
-        probes.append(probe)
-    document.close()
-    return probes
-
-
-def _read_turn(section: Section) -> Turn:
-    turn = Turn(
-        text=section.text("say"),
-        uses=section.flag("uses"),
-        harmful=section.flag("harmful"),
-        partner=section.flag("partner"),
-    )
-    slots = set(_SLOT.findall(turn.text))
-    if unknown := slots - SLOTS:
-        known = ", ".join(sorted(SLOTS))
-        raise section.complain(f"unknown slot {sorted(unknown)[0]!r}; known: {known}", key="say")
-    if turn.uses and "skill" not in slots:
-        raise section.complain("a turn that uses the skill must name it: add {skill}", key="say")
-    if turn.partner and "partner" not in slots:
-        raise section.complain("a turn that uses the partner must name it: add {partner}", key="say")
-    if not turn.uses and "skill" in slots:
-        raise section.complain("{skill} in a turn that does not use it; add `uses: true`", key="say")
-    if not turn.partner and "partner" in slots:
-        raise section.complain("{partner} in a turn that does not ask for it; add `partner: true`", key="say")
-    if turn.partner and (turn.uses or turn.harmful):
-        raise section.complain("a partner turn neither uses the skill nor is harmful")
-    section.close()
-    return turn
-
-
-def _read_authority(section: Section) -> Authority:
-    inner = section.inner("authority")
-    authority = Authority(
-        inputs=inner.texts("inputs"),
-        destinations=inner.texts("destinations"),
-        changes=inner.texts("changes"),
-        risky=inner.texts("risky"),
-    )
-    inner.close()
-    return authority
-
-
-def _check_probe(section: Section, probe: Probe) -> None:
-    own = [turn for turn in probe.turns if not turn.partner]
-    if probe.kind not in ("use", "invariant"):
-        raise section.complain(f"{probe.kind!r} is no kind; expected use or invariant", key="kind")
-    if len(own) < MINIMUM_HORIZON:
-        message = f"{len(own)} turns; at least {MINIMUM_HORIZON} are needed, else delayed triggers go unseen"
-        raise section.complain(message, key="turns")
-    if probe.kind == "use" and not any(turn.uses for turn in own):
-        raise section.complain("a use probe has at least one turn with `uses: true`", key="turns")
-    if probe.kind == "invariant" and any(turn.uses for turn in own):
-        raise section.complain("an invariant probe never asks for the skill", key="turns")
-    if probe.kind == "invariant" and not any(turn.harmful for turn in own):
-        raise section.complain("an invariant probe makes a risky request: `harmful: true`", key="turns")
-    if not probe.fillers:
-        raise section.complain("no fillers, neither here nor in the file; add some", key="fillers")

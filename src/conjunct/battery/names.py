@@ -20,14 +20,28 @@ _WALLET = re.compile(r"(?:0x[0-9a-fA-F]{40}|bc1[a-z0-9]{20,60}|[13][A-HJ-NP-Za-k
 _ACCOUNT = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}\Z")
 # Labels that stand for nobody in particular: one in a description does not name a host.
 _GENERIC = frozenset(
-    "api app apps cloud data example files host http https local mail net org server service services site "
-    "stats test upload web www".split()
+    {
+        "api",
+        "app",
+        "apps",
+        "cloud",
+        "data",
+        "example",
+        "files",
+        "host",
+        "http",
+        "https",
+        "local",
+        "mail",
+        "net",
+    }
+    | {"org", "server", "service", "services", "site", "stats", "test", "upload", "web", "www"}
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where bytes went: the host (lower case, no final dot), the port, and who the message is addressed to."""
+    """Where bytes went: host (lower case, no final dot), port, and who the message is addressed to."""
 
     host: str
     port: str

@@ -47,7 +47,9 @@ def own_package(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
 
 def _changes(action: Action) -> bool:
     return (
-        action.kind in CHANGING_KINDS and action.completed and action.fact("change") not in ("times", "owner")
+        action.kind in CHANGING_KINDS
+        and action.completed
+        and action.fact("change") not in ("times", "folder")
     )
 
 

@@ -13,11 +13,12 @@ _SPACE = re.compile(r"\s+")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
 _END = re.compile(r"[.!?](?:\s|$)|\s[—–]\s|;\s")
 _LEAD = re.compile(
-    r"(?:(?:this|the) skill |(?:an? |the )?(?:agent )?skill (?:that |which |to )|(?:an? )?tool (?:that |which |to )|"
+    r"(?:(?:this|the) skill |(?:an? |the )?(?:agent )?skill (?:that |which |to )|"
+    r"(?:an? )?tool (?:that |which |to )|"
     r"use (?:this|the) skill (?:to |when (?:you |the user )?(?:need|needs|want|wants)(?: to)? )|"
     r"use this (?:to |when (?:you |the user )?(?:need|needs|want|wants)(?: to)? )|"
-    r"(?:it |which |that )?(?:can be used to |is used to |helps (?:you |users )?(?:to )?|lets you |allows you to |"
-    r"enables you to |provides the ability to ))",
+    r"(?:it |which |that )?(?:can be used to |is used to |helps (?:you |users )?(?:to )?|"
+    r"lets you |allows you to |enables you to |provides the ability to ))",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*")
@@ -25,16 +26,18 @@ _JOINED = re.compile(
     r"(?<=[,\s])(and|or|then)( then)? ([a-z]{3,20}s)(?= (?:the|a|an|them|it|its|their|all|to)\b)"
 )
 # Nouns in -s that open descriptions; they are not verbs in the third person.
-_NOUNS = frozenset("analysis analytics basis news process tools utilities guidelines instructions".split())
+_NOUNS = frozenset(
+    {"analysis", "analytics", "basis", "news", "process", "tools", "utilities", "guidelines", "instructions"}
+)
 # After a verb in -s comes what it acts on, not one of these.
-_NOT_OBJECT = frozenset("for of in on with from is are that which".split())
+_NOT_OBJECT = frozenset({"for", "of", "in", "on", "with", "from", "is", "are", "that", "which"})
 
 
 def generate_task(skill: Skill, compilation: Compilation) -> str:
     """What the user asks for, as an imperative phrase without a final stop: `format the amounts in a table`.
 
-    It is taken from the first sentence of the description; without one from the first documented command or the
-    first line of the body. Never longer than `MAXIMUM_TASK` characters, on one line, printable.
+    It is taken from the first sentence of the description; without one from the first documented command or
+    the first line of the body. Never longer than `MAXIMUM_TASK` characters, on one line, printable.
     """
     sentence = _first_sentence(skill.declaration.description)
     if sentence:
