@@ -2,6 +2,7 @@
 
 from conjunct.skills.allowed_tools import parse_allowed_tools
 from conjunct.skills.bounds import Bounds
+from conjunct.skills.changed import changed_skills
 from conjunct.skills.digest import package_digest
 from conjunct.skills.discover import Follow
 from conjunct.skills.front_matter import FrontMatter, parse_front_matter
@@ -13,6 +14,7 @@ __all__ = [
     "Bounds",
     "Follow",
     "FrontMatter",
+    "changed_skills",
     "default_staging",
     "language_of",
     "package_digest",

@@ -33,6 +33,8 @@ _ZIP64_END = b"PK\x06\x06"
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 """What unpackers everywhere read; LZMA members could ask for gigabytes of memory in their header."""
 _TARGET_LIMIT = 4_096
+_NOTED_LIMIT = 1_000
+"""Members with findings of their own; what is noted on more is told of the archive as a whole."""
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError)
 """What the readers raise on one damaged or unsupported member."""
 
@@ -47,7 +49,8 @@ class Unpacked:
 
     def note(self, path: bytes, code: str, message: str, severity: Severity = Severity.REVIEW) -> None:
         """Note something about a member; `path` is its cleaned path, or empty for the archive as a whole."""
-        self.notes.setdefault(path, Notes()).add(
+        place = path if len(self.notes) < _NOTED_LIMIT else b""
+        self.notes.setdefault(place, Notes()).add(
             code, message, file=path_text(path) or None, severity=severity
         )
 

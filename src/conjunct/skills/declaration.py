@@ -104,9 +104,12 @@ def _name(front: FrontMatter, folder: str, file: str, notes: Notes) -> str:
 
 
 def safe_name(name: str) -> str:
-    """`name` as one path component that is safe to show: NFC, no separators, nothing invisible."""
+    """`name` as one path component that is safe to show: NFC, no separators, nothing invisible.
+
+    `~` is kept for ids: a package must not be able to take the id of another one.
+    """
     text = unicodedata.normalize("NFC", name)
-    kept = "".join("_" if character in "/\\:" or has_hidden(character) else character for character in text)
+    kept = "".join("_" if character in "/\\:~" or has_hidden(character) else character for character in text)
     kept = kept.replace("\n", "_").replace("\r", "_").replace("\t", "_").strip().lstrip(".-~")
     kept = kept.encode("utf-8", "replace")[: NAME_LIMIT * 3].decode("utf-8", "ignore")[: NAME_LIMIT * 2]
     return kept or "unnamed"
@@ -166,12 +169,13 @@ def _keys() -> dict[str, list[str]]:
 
 
 @cache
-def _patterns(kind: str) -> tuple[re.Pattern[str], ...]:
+def _pattern(kind: str) -> re.Pattern[str]:
     element = r"[^.]{1,128}"
-    return tuple(
-        re.compile(re.escape(key).replace(r"\*\*\.", rf"(?:{element}\.){{0,4}}").replace(r"\*", element))
+    forms = (
+        re.escape(key).replace(r"\*\*\.", rf"(?:{element}\.){{0,4}}").replace(r"\*", element)
         for key in _keys()[kind]
     )
+    return re.compile("|".join(f"(?:{form})" for form in forms))
 
 
 def _requires(kind: str, flat: tuple[tuple[str, str], ...], compatibility: str | None) -> tuple[str, ...]:
@@ -191,7 +195,7 @@ def _candidates(kind: str, key: str, value: str) -> list[str]:
     parts = key.split(".")
     plain = [part.casefold().replace("-", "").replace("_", "") for part in parts]
     for depth in range(1, len(parts) + 1):
-        if not any(pattern.fullmatch(".".join(plain[:depth])) for pattern in _patterns(kind)):
+        if not _pattern(kind).fullmatch(".".join(plain[:depth])):
             continue
         rest = parts[depth:]
         if not rest or (len(rest) == 1 and rest[0].isdigit()):

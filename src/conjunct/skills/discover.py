@@ -18,6 +18,7 @@ MANIFEST = b"skill.md"
 """Compared without regard to case."""
 _NOT_SEARCHED = frozenset({b".git", b".hg", b".svn", b".venv", b"__pycache__"})
 _ARCHIVES = (b".skill",)
+_OTHER_ARCHIVES = (b".zip", b".tar", b".tgz", b".tar.gz", b".whl")
 
 
 class Follow(StrEnum):
@@ -98,16 +99,18 @@ def discover(root: bytes, notes: Notes, bounds: Bounds, follow: Follow = Follow.
             elif stat.S_ISLNK(mode) and not inside and follow is not Follow.NEVER:
                 _follow(root, path, result, notes, follow)
             elif stat.S_ISREG(mode):
-                _remember(path, name, inside, result)
+                _remember(path, name, inside, result, notes)
     result.skills.sort(key=lambda found: found.shown)
     return result
 
 
-def _remember(path: bytes, name: bytes, inside: bool, result: Discovery) -> None:
+def _remember(path: bytes, name: bytes, inside: bool, result: Discovery, notes: Notes) -> None:
     if name in _PLUGIN_FILES:
         result.manifests.append(path)
     elif name.lower().endswith(_ARCHIVES) and not inside:
         result.archives.append(path)
+    elif name.lower().endswith(_OTHER_ARCHIVES) and not inside:
+        notes.add("intake.archive-not-read", "is not looked into; pass it by its path", file=path_text(path))
 
 
 def _manifest(folder: bytes, names: list[bytes]) -> bytes | None:

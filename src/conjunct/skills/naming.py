@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from conjunct.model import Finding, Layer, Skill
 
@@ -28,21 +29,31 @@ def with_unique_ids(skills: Sequence[Skill]) -> tuple[Skill, ...]:
     by_name: dict[str, list[Skill]] = defaultdict(list)
     for skill in merged.values():
         by_name[skill.name.casefold()].append(skill)
-    return tuple(_identified(skill, by_name[skill.name.casefold()]) for skill in merged.values())
+    lengths = {name: _telling_length(sharers) for name, sharers in by_name.items()}
+    return tuple(
+        _identified(skill, by_name[skill.name.casefold()], lengths[skill.name.casefold()])
+        for skill in merged.values()
+    )
 
 
-def _identified(skill: Skill, sharers: Sequence[Skill]) -> Skill:
+def _telling_length(sharers: Sequence[Skill]) -> int:
+    """Digits of the digest that tell the sharers of a name apart."""
+    digests = {skill.digest for skill in sharers}
+    length = SHORT_DIGEST
+    while length < 64 and len({digest[:length] for digest in digests}) < len(digests):
+        length += 4
+    return length
+
+
+def _identified(skill: Skill, sharers: Sequence[Skill], length: int) -> Skill:
     findings = skill.findings
     identity = skill.name
     if len(sharers) > 1:
-        length = SHORT_DIGEST
-        while length < 64 and len({other.digest[:length] for other in sharers}) < len(
-            {other.digest for other in sharers}
-        ):
-            length += 4
         identity = f"{skill.name}~{skill.digest[:length]}"
-        others = ", ".join(repr(other.path) for other in sharers if other is not skill)[:400]
-        findings = (*findings, _note("intake.duplicate-name", f"shares its name with {others}"))
+        others = [repr(other.path) for other in islice(sharers, 6) if other is not skill][:5]
+        more = len(sharers) - 1 - len(others)
+        told = ", ".join(others) + (f" and {more} more" if more else "")
+        findings = (*findings, _note("intake.duplicate-name", f"shares its name with {told}"))
     return replace(
         skill, id=identity, findings=tuple(replace(finding, skill=identity) for finding in findings)
     )

@@ -14,7 +14,7 @@ import shutil
 import stat
 import tempfile
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,10 @@ _SPECIAL = {
 }
 
 
+Bits = Callable[[bytes], bool | None]
+"""The executable bit of a file by its path in the package, `None` where none was recorded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Package:
     """A staged package."""
@@ -42,7 +46,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
+class PackageMember:
     path: bytes
     status: os.stat_result
 
@@ -54,13 +58,13 @@ def stage_package(
     bounds: Bounds,
     *,
     registry: bytes | None = None,
-    bits: Mapping[bytes, bool | None] | None = None,
+    bits: Bits | None = None,
 ) -> Package:
     """Copy the package in `folder` to `staging/<digest>/` and list it.
 
     `registry` is the resolved folder of the registry: a link that leaves the package but not the registry is
     odd, one that leaves both is an integrity question. `bits` gives executable bits for folders unpacked from
-    an archive (by path below `folder`), where the file system's own say nothing.
+    an archive, where the file system's own say nothing.
     """
     staging.mkdir(parents=True, exist_ok=True, mode=0o755)
     scratch = Path(tempfile.mkdtemp(prefix=".incoming-", dir=staging))
@@ -78,12 +82,12 @@ def _copy(
     notes: Notes,
     bounds: Bounds,
     registry: bytes | None,
-    bits: Mapping[bytes, bool | None] | None,
+    bits: Bits | None,
 ) -> tuple[bool, list[Entry]]:
     entries: list[Entry] = []
     links: list[tuple[bytes, bytes]] = []
     complete, total = True, 0
-    members = list(_members(folder, notes, bounds))
+    members = list(package_members(folder, notes, bounds))
     if len(members) > bounds.package_files:
         complete = False
         members = members[: bounds.package_files]
@@ -102,7 +106,7 @@ def _copy(
         size = member.status.st_size
         bit: bool | None = bool(member.status.st_mode & stat.S_IXUSR)
         if bits is not None:
-            bit = bits.get(member.path)
+            bit = bits(member.path)
         if size > bounds.file_bytes or total + size > bounds.package_bytes:
             notes.add(
                 "intake.file-too-large",
@@ -123,7 +127,7 @@ def _copy(
     return complete, entries
 
 
-def _members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[_Member]:
+def package_members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[PackageMember]:
     """Files and links below `folder` in the order of their paths, one more than the limit at most."""
     stack: list[tuple[bytes, int]] = [(b"", 0)]
     made = 0
@@ -163,7 +167,7 @@ def _members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[_Member]:
                     stack.append((path, depth + 1))
             elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
                 made += 1
-                yield _Member(path, status)
+                yield PackageMember(path, status)
                 if made > bounds.package_files:
                     return
             else:

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import platformdirs
@@ -21,10 +23,17 @@ from conjunct.skills.declaration import declare
 from conjunct.skills.digest import path_text
 from conjunct.skills.discover import MANIFEST, Discovery, Follow, Found, discover
 from conjunct.skills.front_matter import decode, parse_front_matter
+from conjunct.skills.hidden_text import check_hidden_text
 from conjunct.skills.naming import with_unique_ids
 from conjunct.skills.notes import Notes, printable
 from conjunct.skills.package import read_regular, stage_package
+from conjunct.skills.plugins import Plugin, plugin_of, read_plugins
 from conjunct.skills.static_manifest import refuse_static_manifests
+
+_OUR_TROUBLE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO}
+)
+"""What goes wrong on this machine says nothing about a package, and must not look as if it did."""
 
 
 def default_staging() -> Path:
@@ -155,23 +164,54 @@ def _read_source(
     source: _Source, staging: Path, notes: Notes, bounds: Bounds, follow: Follow
 ) -> tuple[list[Skill], Discovery]:
     found = discover(source.root, notes, bounds, follow)
-    skills: list[Skill] = []
     folders = {place.folder for place in found.skills}
-    for place in found.skills:
-        if _manifest_elsewhere(place, folders, source, found, notes):
-            continue
+    own = [place for place in found.skills if not _manifest_elsewhere(place, folders, source, found, notes)]
+    plugins = read_plugins(source.root, found.manifests, notes)
+    places = {place.shown for place in own}
+    skills: list[Skill] = []
+    for place in own:
+        skill_notes = Notes()
+        _note_surroundings(place, places, found, plugins, skill_notes)
         try:
-            skill = _read_skill(place, found, source, staging, bounds)
+            skills.append(_read_skill(place, plugins, source, staging, skill_notes, bounds))
         except (OSError, ValueError, RecursionError, MemoryError) as error:
+            if isinstance(error, OSError) and error.errno in _OUR_TROUBLE:
+                raise IntakeError(f"cannot stage skills in {staging}: {error.strerror}") from error
             notes.add(
                 "intake.failed",
                 f"this skill could not be read: {type(error).__name__}: {error}",
                 file=path_text(place.shown) or ".",
                 severity=Severity.REVIEW,
             )
-            continue
-        skills.append(skill)
     return skills, found
+
+
+def _note_surroundings(
+    place: Found, places: set[bytes], found: Discovery, plugins: Sequence[Plugin], notes: Notes
+) -> None:
+    """What can be said of a package from where it lies."""
+    above = place.shown
+    while above:
+        above = os.path.dirname(above)
+        if above in places:
+            notes.add(
+                "intake.nested", f"lies within the skill at {path_text(above) or '.'!r}, and is part of it"
+            )
+            break
+    if place.linked:
+        notes.add("intake.linked", f"the skill is a link to {path_text(place.folder)!r}")
+    for alias in found.aliases.get(place.folder, []):
+        notes.add("intake.alias", f"is also reached as {path_text(alias)!r}")
+    plugin = plugin_of(place.shown, plugins)
+    if plugin is not None and plugin.hooks:
+        notes.add(
+            "declares.plugin-hooks", f"its plugin {plugin.name!r} registers hooks, outside of this package"
+        )
+    if plugin is not None and plugin.servers:
+        notes.add(
+            "declares.plugin-servers",
+            f"its plugin {plugin.name!r} starts MCP servers, outside of this package",
+        )
 
 
 def _manifest_elsewhere(
@@ -195,12 +235,12 @@ def _manifest_elsewhere(
     return True
 
 
-def _read_skill(place: Found, found: Discovery, source: _Source, staging: Path, bounds: Bounds) -> Skill:
-    notes = Notes()
+def _read_skill(
+    place: Found, plugins: Sequence[Plugin], source: _Source, staging: Path, notes: Notes, bounds: Bounds
+) -> Skill:
     bits = None
     if source.bits is not None:
-        prefix = place.shown + b"/" if place.shown else b""
-        bits = {path[len(prefix) :]: bit for path, bit in source.bits.items() if path.startswith(prefix)}
+        bits = partial(_bit_below, source.bits, place.shown + b"/" if place.shown else b"")
     package = stage_package(place.folder, staging, notes, bounds, registry=source.root, bits=bits)
     manifest = path_text(place.manifest)
     data = _manifest_bytes(package.root, place.manifest, bounds)
@@ -214,6 +254,7 @@ def _read_skill(place: Found, found: Discovery, source: _Source, staging: Path, 
             file=manifest,
             severity=Severity.REVIEW,
         )
+    check_hidden_text(package.root, package.entries, manifest, notes, bounds)
     check_bytecode(package.root, package.entries, notes, bounds)
     front = parse_front_matter(decode(data, manifest, notes), manifest, notes, bounds)
     folder = path_text(os.path.basename(place.shown)) or source.root_name
@@ -221,10 +262,7 @@ def _read_skill(place: Found, found: Discovery, source: _Source, staging: Path, 
     for member, noted in source.notes.items():
         if _lies_in(member, place.shown):
             notes.made += noted.findings("")
-    if place.linked:
-        notes.add("intake.linked", f"the skill is a link to {path_text(place.folder)!r}")
-    for alias in found.aliases.get(place.folder, []):
-        notes.add("intake.alias", f"is also reached as {path_text(alias)!r}")
+    plugin = plugin_of(place.shown, plugins)
     shown = os.path.join(source.shown, path_text(place.shown)) if place.shown else source.shown
     return Skill(
         id=declaration.name,
@@ -237,9 +275,13 @@ def _read_skill(place: Found, found: Discovery, source: _Source, staging: Path, 
         body_line=front.body_line,
         entries=package.entries,
         manifest=manifest,
-        source=source.label,
+        source=", ".join(filter(None, (source.label, plugin.label() if plugin else ""))),
         findings=notes.findings(""),
     )
+
+
+def _bit_below(bits: Mapping[bytes, bool | None], prefix: bytes, path: bytes) -> bool | None:
+    return bits.get(prefix + path)
 
 
 def _manifest_bytes(root: Path, manifest: bytes, bounds: Bounds) -> bytes | None:

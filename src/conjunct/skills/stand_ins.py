@@ -162,7 +162,7 @@ def _stage(
             os.makedirs(os.path.dirname(os.path.join(base, path)), exist_ok=True)
             os.symlink(end, os.path.join(base, path))
         bits = {path: bit for path, (_, bit) in files.items()}
-        package = stage_package(base, staging, Notes(), DEFAULT_BOUNDS, bits=bits)
+        package = stage_package(base, staging, Notes(), DEFAULT_BOUNDS, bits=bits.get)
     return package.root, package.digest, package.entries
 
 
