@@ -120,9 +120,12 @@ def explain(skill: str, store: Path | None) -> None:
 )
 def replay(skill: str, store: Path | None, runs: int) -> None:
     """Run the minimal trigger of SKILL again, and each removal beside it."""
+    from conjunct.report.terminal import print_replay
     from conjunct.vet import replay_skill
 
-    sys.exit(replay_skill(skill, store, runs))
+    result = replay_skill(skill, store, runs)
+    print_replay(skill, result.effect, result.sentence, [(a.removed, a.hits, a.runs) for a in result.arms])
+    sys.exit(0 if result.reproduced else 1)
 
 
 @main.command()

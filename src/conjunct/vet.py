@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime
+import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from conjunct.battery import generate_task, load_battery
 from conjunct.directives import compile_skill
-from conjunct.errors import UsageError
+from conjunct.errors import IntakeError, StoreError, UsageError
 from conjunct.gate import load_policy
 from conjunct.gate.policy import POLICY_FILE
-from conjunct.model import Registry, Skill
+from conjunct.model import Episode, EpisodeSpec, Registry, Skill
+from conjunct.plan.localise import replay_plan
 from conjunct.reach import reachable_actions
 from conjunct.report.json_report import skill_entry
 from conjunct.report.progress import watching
@@ -75,6 +80,7 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
             vetting.surroundings(verdict.skill.id),
             skill_entry(verdict),
         )
+    store.remember("options", json.dumps({name: str(value) for name, value in _replayable(options)}))
     store.close()
     return Report(
         registry=str(options.registry or options.path),
@@ -109,9 +115,10 @@ def _candidates(options: VetOptions) -> tuple[Registry, tuple[Skill, ...]]:
         return registry, tuple(skill for skill in registry.skills if Path(skill.path).name in names)
     own = read_registry(options.path)
     if options.registry is None:
-        names = _changed(options.path, options.changed) if options.changed else None
-        chosen = own.skills if names is None else tuple(s for s in own.skills if Path(s.path).name in names)
-        return own, chosen
+        if options.changed is None:
+            return own, own.skills
+        names = _changed(options.path, options.changed)
+        return own, tuple(skill for skill in own.skills if Path(skill.path).name in names)
     around = read_registry(options.registry)
     digests = {skill.digest for skill in own.skills}
     neighbours = tuple(skill for skill in around.skills if skill.digest not in digests)
@@ -150,3 +157,84 @@ def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Sett
         skills_by_id={skill.id: skill for skill in registry.skills},
         probes_by_id={probe.id: probe for probe in battery.probes},
     )
+
+
+def _replayable(options: VetOptions) -> Iterator[tuple[str, Path]]:
+    """The paths that a replay needs, absolute, so that it works from any folder."""
+    for name in ("path", "registry", "battery"):
+        value = getattr(options, name)
+        if value is not None:
+            yield name, Path(value).absolute()
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm of a replay: what is removed (nothing in the first), and in how many runs the effect showed."""
+
+    removed: str
+    hits: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What came out when a trigger was run again."""
+
+    effect: str
+    sentence: str
+    arms: tuple[Arm, ...]
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every run of the whole trigger showed the effect."""
+        return self.arms[0].hits == self.arms[0].runs
+
+
+def replay_skill(skill: str, store: Path | None, runs: int, *, workers: int | None = None) -> Replay:
+    """Run the stored minimal trigger of a skill again, and each removal of one element beside it.
+
+    Raises:
+        StoreError: there is no store, or no verdict with a trigger on that skill.
+        IntakeError: the package has changed since, or is gone.
+    """
+    path = store or DEFAULT_STORE
+    if not path.exists():
+        raise StoreError(f"{path}: there is no run store here; run `conjunct vet` first or pass --store")
+    records = Store(path)
+    entry = records.latest_report(skill)
+    triggers = entry["triggers"] if entry else None
+    if entry is None or not isinstance(triggers, list) or not triggers:
+        raise StoreError(
+            f"{path}: holds no trigger of {skill!r}; `conjunct explain {skill}` tells what it holds"
+        )
+    kept = {name: Path(value) for name, value in json.loads(records.remembered("options") or "{}").items()}
+    records.close()
+    options = VetOptions(path=kept.get("path"), registry=kept.get("registry"), battery=kept.get("battery"))
+    registry, _ = _candidates(options)
+    spec = msgspec.convert(triggers[0]["replay"], EpisodeSpec)
+    now = next((s.digest for s in registry.skills if s.id == spec.candidate), None)
+    if skill == spec.candidate and now != entry["digest"]:
+        raise IntakeError(f"{skill}: the package is not the one that was vetted; run `conjunct vet` again")
+    setting = prepare(registry, options, None)
+    plan = replay_plan(spec, runs)
+    with LocalExecutor(EpisodeRunner(setting), workers=workers) as executor:
+        episodes = _run_all([one for _, specs in plan for one in specs], executor)
+    invariant, actors = triggers[0]["invariant"], set(triggers[0]["actors"])
+    arms = tuple(
+        Arm(removed, sum(_shows(episodes[one.key()], invariant, actors) for one in specs), len(specs))
+        for removed, specs in plan
+    )
+    return Replay(str(triggers[0]["effect"]), str(triggers[0]["sentence"]), arms)
+
+
+def _run_all(specs: list[EpisodeSpec], executor: LocalExecutor) -> dict[str, Episode]:
+    done: dict[str, Episode] = {}
+    for spec in specs:
+        executor.submit(spec)
+    while len(done) < len(specs):
+        done.update((episode.spec.key(), episode) for episode in executor.finished())
+    return done
+
+
+def _shows(episode: Episode, invariant: str, actors: set[str]) -> bool:
+    return any(v.invariant == invariant and actors & set(v.actors) for v in episode.violations)

@@ -225,7 +225,7 @@ def localise(spec: EpisodeSpec, violation: Violation) -> Runs:
     )
 
 
-def _fresh(spec: EpisodeSpec) -> tuple[EpisodeSpec, ...]:
+def _fresh(spec: EpisodeSpec, runs: int = CONFIRMING_RUNS) -> tuple[EpisodeSpec, ...]:
     """The same run with other canaries, pids and randomness, as often as a trigger is confirmed."""
     return tuple(
         replace(
@@ -234,8 +234,15 @@ def _fresh(spec: EpisodeSpec) -> tuple[EpisodeSpec, ...]:
             comparison=f"{spec.comparison}+{number}",
             variant=f"randomness:{number}",
         )
-        for number in range(CONFIRMING_RUNS)
+        for number in range(runs)
     )
+
+
+def replay_plan(spec: EpisodeSpec, runs: int) -> list[tuple[str, tuple[EpisodeSpec, ...]]]:
+    """Fresh runs of a minimal trigger, then of each removal: (what is removed, specs); nothing removed first."""
+    arms = [("", spec.context)]
+    arms += [(_describe(kind, level), without) for kind, level, without in _removals(spec.context)]
+    return [(removed, _fresh(_with(spec, context), runs)) for removed, context in arms]
 
 
 def _delay(

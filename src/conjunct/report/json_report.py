@@ -107,6 +107,7 @@ def trigger_entry(trigger: Trigger) -> dict[str, Any]:
         "invariant": violation.invariant,
         "file": _clean(violation.file) if violation.file else None,
         "line": violation.line,
+        "replay": asdict(trigger.replay),
         "actions": [_clean(line) for line in trigger.actions],
         "compared_with": _clean(trigger.compared_with),
         "compared_actions": [_clean(line) for line in trigger.compared_actions],

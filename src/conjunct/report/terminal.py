@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -185,6 +185,16 @@ def print_explanation(entry: dict[str, object], console: Console) -> None:
             console.print(Text(f"    {safe_line(sentence)}", style="dim"), soft_wrap=True)
     for place in _strings(entry["not_exercised"])[:40]:
         console.print(Text(f"    not exercised: {safe_line(place)}", style="dim"), soft_wrap=True)
+
+
+def print_replay(skill: str, effect: str, sentence: str, arms: Sequence[tuple[str, int, int]]) -> None:
+    """Print a replay: the effect, and how often it showed with the trigger and without each element."""
+    console = Console(highlight=False, emoji=False)
+    console.print(Text(safe_line(f"{skill}: {effect}"), style="bold"), soft_wrap=True)
+    for removed, hits, runs in arms:
+        label = f"without: {removed}" if removed else f"when: {sentence}"
+        style = "yellow" if hits else "green"
+        console.print(Text.assemble((f"  {hits} of {runs} runs  ", style), safe_line(label)), soft_wrap=True)
 
 
 def _strings(value: object) -> list[str]:

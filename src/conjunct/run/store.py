@@ -130,6 +130,17 @@ class Store:
                 (skill, digest, surroundings, json.dumps(report, sort_keys=True), time.time()),
             )
 
+    def remember(self, name: str, value: str) -> None:
+        """Keep one fact about this store, such as which registry it was made for."""
+        with self._told() as database:
+            database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def remembered(self, name: str) -> str | None:
+        """A fact kept by `remember`, if any."""
+        with self._told() as database:
+            row = database.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
     def latest_report(self, skill: str) -> dict[str, object] | None:
         """The newest stored report entry of a skill, whatever its digest."""
         with self._told() as database:
