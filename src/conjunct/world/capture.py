@@ -109,7 +109,11 @@ class Streams:
                 if not pipe.take() or pipe.total == before:
                     break
 
-    def leftovers(self) -> tuple[Pipe, Pipe]:
-        """The read ends, for a survivor that still holds the other ends."""
-        self._close_input()
-        return self._output, self._errors
+    def release(self, selector: selectors.BaseSelector) -> None:
+        """Stop feeding; what a survivor still writes is read and dropped."""
+        if self._in_write >= 0:
+            if self._stdin:
+                selector.unregister(self._in_write)
+            self._close_input()
+        for pipe in (self._output, self._errors):
+            pipe.limit = 0

@@ -1,27 +1,24 @@
-"""The state of an episode's files: what changed, a fingerprint of what was touched, and applying changes again.
+"""The files of an episode: what is there, what changed, and making recorded changes again.
 
-All paths are absolute in the world and resolved as a process inside would resolve them: a symbolic link that a
-skill planted leads to where it leads inside, never to the host.
+All paths are absolute in the world and resolved as a process inside would resolve them: a symbolic link that
+a skill planted leads to where it leads inside, never to the host.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conjunct.model import TouchMode
 from conjunct.world.kernel import open_in_root
-from conjunct.world.spec import EffectKind, FileEffect, Observation
+from conjunct.world.spec import EffectKind, FileEffect
 from conjunct.world.system import WRITABLE_FOLDERS
 
 _MAXIMUM_READ = 64 << 20
 _FRESH_NS = 2_000_000_000
-_ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +34,19 @@ class Seen:
     hides: bool = False
     """A folder made anew where the layers below had one: what they hold there is gone."""
 
+    @classmethod
+    def of(cls, look: os.stat_result, *, hides: bool = False) -> Seen:
+        """From what `stat` says. Size and times of a folder say nothing: what is in it is told by itself."""
+        kind = stat.S_IFMT(look.st_mode)
+        if stat.S_ISDIR(look.st_mode):
+            return cls(kind, look.st_mode, 0, 0, 0, 0, hides)
+        return cls(kind, look.st_mode, look.st_size, look.st_ino, look.st_mtime_ns, look.st_ctime_ns)
+
+
+def is_fresh(look: Seen) -> bool:
+    """Whether the time of its last change is simply the moment at which that change was made."""
+    return abs(look.modified_ns - look.changed_ns) < _FRESH_NS
+
 
 Snapshot = Mapping[str, Seen | None]
 """Absolute path in the world to what is there; `None` where a file of the layers below was deleted."""
@@ -46,7 +56,7 @@ class WorldFiles:
     """The files of one episode, seen from the supervisor."""
 
     def __init__(self, root: Path, *, home: str, upper: Path | None, layers: Sequence[Path]) -> None:
-        """`root`: the tree of the world; `upper`: the overlay's changes to `home`, `None` where files were copied.
+        """`root`: the tree of the world; `upper`: the overlay's changes to `home`, `None` for a copied home.
 
         `layers`: what is below `upper`, uppermost first.
         """
@@ -118,44 +128,13 @@ class WorldFiles:
         finally:
             os.close(descriptor)
 
-    # ---- the memo
-
-    def fingerprint(self, observation: Observation) -> str:
-        """The present state of what was touched, as a short text: equal texts, equal answers to a process."""
-        path, mode = observation
+    def look(self, path: str) -> Seen | None:
+        """What is at `path`, a last link not followed; `None` for nothing."""
         look = self._look(path, follow=False)
-        if look is None:
-            return _ABSENT
-        meaning = f"{stat.S_IFMT(look.st_mode):o} {stat.S_IMODE(look.st_mode):o} {self._age(look)}"
-        if stat.S_ISLNK(look.st_mode):
-            return f"link {self._target(path)} -> {self._followed(path, mode)}"
-        return f"{meaning} {self._content(path, look, mode)}"
+        return None if look is None else Seen.of(look)
 
-    def _followed(self, path: str, mode: TouchMode) -> str:
-        look = self._look(path, follow=True)
-        if look is None:
-            return _ABSENT
-        return f"{look.st_mode:o} {self._age(look)} {self._content(path, look, mode)}"
-
-    def _content(self, path: str, look: os.stat_result, mode: TouchMode) -> str:
-        if stat.S_ISDIR(look.st_mode):
-            return self._listing(path)
-        if stat.S_ISREG(look.st_mode):
-            if mode is TouchMode.STAT:
-                return str(look.st_size)
-            content = self.read(path)
-            return "unreadable" if content is None else hashlib.sha256(content).hexdigest()
-        return "special"
-
-    def _listing(self, path: str) -> str:
-        try:
-            with self._folder(path) as descriptor, os.scandir(descriptor) as entries:
-                names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
-        except OSError:
-            return "unreadable"
-        return hashlib.sha256(repr(names).encode("utf-8", "surrogateescape")).hexdigest()
-
-    def _target(self, path: str) -> str:
+    def target(self, path: str) -> str:
+        """Where a link leads; `?` for what is none."""
         parent, _, name = path.rstrip("/").rpartition("/")
         try:
             with self._folder(parent) as descriptor:
@@ -163,15 +142,34 @@ class WorldFiles:
         except OSError:
             return "?"
 
-    @staticmethod
-    def _age(look: os.stat_result) -> str:
-        """The time of a change, unless it is simply the moment at which it was made: that differs in every run.
+    def entries(self, path: str) -> list[tuple[str, bool]]:
+        """(name, whether it is a folder) of everything in a folder; empty for one that cannot be read."""
+        try:
+            with self._folder(path) as descriptor, os.scandir(descriptor) as entries:
+                return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError:
+            return []
 
-        A process can set the first, not the second, so a time that carries a message is told from one that does not.
+    def content(self, path: str) -> bytes | None:
+        """Content of a regular file whose last part is no link; `None` if there is none."""
+        parent, _, name = path.rpartition("/")
+        try:
+            with self._folder(parent) as descriptor:
+                inner = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
+        except OSError:
+            return None
+        with open(inner, "rb") as stream:
+            return stream.read(_MAXIMUM_READ)
+
+    def changeable(self, path: str) -> bool:
+        """Whether commands can change what is at `path`: it lies in the home folder or another writable
+        one.
         """
-        if stat.S_ISDIR(look.st_mode) or abs(look.st_mtime_ns - look.st_ctime_ns) < _FRESH_NS:
-            return "fresh"
-        return str(look.st_mtime_ns)
+        return any(path == place or path.startswith(place + "/") for place in (self._home, *self._writable))
+
+    def is_place(self, path: str) -> bool:
+        """Whether `path` is the home folder or another writable one itself."""
+        return path in (self._home, *self._writable)
 
     # ---- changes
 
@@ -243,22 +241,15 @@ class WorldFiles:
         if stat.S_ISDIR(new.kind):
             return [FileEffect(path, EffectKind.FOLDER, mode=permissions)]
         if stat.S_ISLNK(new.kind):
-            return [FileEffect(path, EffectKind.LINK, content=os.fsencode(self._target(path)))]
+            return [FileEffect(path, EffectKind.LINK, content=os.fsencode(self.target(path)))]
         if not stat.S_ISREG(new.kind):
             return []
-        fresh = abs(new.modified_ns - new.changed_ns) < _FRESH_NS
-        content = self._content_of(path)
-        return [FileEffect(path, EffectKind.WRITTEN, content, permissions, 0 if fresh else new.modified_ns)]
-
-    def _content_of(self, path: str) -> bytes:
-        parent, _, name = path.rpartition("/")
-        try:
-            with self._folder(parent) as descriptor:
-                inner = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
-        except OSError:
-            return b""
-        with open(inner, "rb") as stream:
-            return stream.read(_MAXIMUM_READ)
+        content = self.content(path) or b""
+        return [
+            FileEffect(
+                path, EffectKind.WRITTEN, content, permissions, 0 if is_fresh(new) else new.modified_ns
+            )
+        ]
 
     def apply(self, effects: Sequence[FileEffect]) -> None:
         """Make the recorded changes again, in order. Raises `OSError`."""
@@ -285,7 +276,9 @@ class WorldFiles:
         return look is not None and stat.S_ISREG(look.st_mode)
 
     def _remove(self, path: str) -> None:
-        """Remove what is at `path`, a folder with all it holds, without following links and without recursion."""
+        """Remove what is at `path`, a folder with all it holds, without following links and without
+        recursion.
+        """
         waiting = [path]
         while waiting:
             here = waiting[-1]
@@ -333,15 +326,12 @@ def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
             if stat.S_ISCHR(look.st_mode) and look.st_rdev == 0:
                 into[path] = None
                 continue
-            kind = stat.S_IFMT(look.st_mode)
             if stat.S_ISDIR(look.st_mode):
                 inner = f"{real}/{entry.name}"
-                into[path] = Seen(kind, look.st_mode, 0, look.st_ino, 0, 0, _hides(inner))
+                into[path] = Seen.of(look, hides=_hides(inner))
                 waiting.append((inner, path))
             else:
-                into[path] = Seen(
-                    kind, look.st_mode, look.st_size, look.st_ino, look.st_mtime_ns, look.st_ctime_ns
-                )
+                into[path] = Seen.of(look)
 
 
 def _hides(folder: str) -> bool:

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conjunct.errors import WorldError
-from conjunct.model import CommandRecord
 from conjunct.world.capture import Pipe, Streams
+from conjunct.world.changes import ChangeLog
 from conjunct.world.effects import WorldFiles
-from conjunct.world.limits import Watchdog
-from conjunct.world.facts import CommandFacts
 from conjunct.world.layers import package_folders
-from conjunct.world.outcome import reasons_not_to_cut, with_changes
-from conjunct.world.recogniser import Recogniser
+from conjunct.world.limits import Watchdog
+from conjunct.world.observer import Ending, Observer
 from conjunct.world.sandbox import Sandbox, bring_up_network
+from conjunct.world.sinkhole import DEFAULT_PORT, Sinkhole, nft_rules
+from conjunct.world.sinkhole_tls import Authority
 from conjunct.world.spec import (
     Command,
     CommandResult,
-    EffectKind,
     FileEffect,
     Observation,
     Planted,
@@ -33,13 +32,8 @@ from conjunct.world.spec import (
 )
 from conjunct.world.stage import set_stage
 from conjunct.world.tape import TraceTape
-from conjunct.world.trace import EpisodeTrace, parse_command
 
-SINKHOLE_PORT = 61080
 _GRACE_SECONDS = 3.0
-_TRACE_WAIT_SECONDS = 5.0
-_KNOWN_BYTES = 256 << 10
-"""Larger files are not kept to tell what changed in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +42,15 @@ class Plan:
 
     spec: WorldSpec
     place: Path
+    """Folder on which the episode's own disk is mounted; in the supervisor's mount namespace only."""
     layers: tuple[Path, ...]
+    """What the home folder starts with, uppermost first."""
     system: Path
     binds: tuple[tuple[str, str], ...]
+    """(source, destination) of what else is mounted read-only."""
     environment: tuple[tuple[str, str], ...]
     planted: tuple[Planted, ...]
-
-
-@dataclass(slots=True)
-class _Ending:
-    """How one command ended, as it is found out."""
-
-    ended: str = ""
-    status: int | None = None
-    alive: tuple[int, ...] = ()
-    """Processes that still live, numbered as inside the world."""
-    inside: int = 0
-    """The command's own number inside the world."""
-    reason: str = ""
-    """Why it was not started, or the limit that ended it."""
-    stdout: bytes = b""
-    stderr: bytes = b""
-    seconds: float = 0.0
+    authority: Authority
 
 
 class EpisodeService:
@@ -84,39 +65,42 @@ class EpisodeService:
             plan.place, home=home, layers=plan.layers, system=plan.system, limits=self._limits
         )
         self._files = WorldFiles(self._stage.root, home=home, upper=self._stage.upper, layers=plan.layers)
-        self._snapshot = self._files.snapshot()
+        environment = dict(plan.environment)
+        self._changes = ChangeLog(self._files, layers=plan.layers, home=home, environment=environment)
+        self._sinkhole = Sinkhole(plan.spec, authority=plan.authority)
+        self._observer = Observer(
+            self._changes, self._sinkhole, layout=plan.spec.layout, planted=plan.planted
+        )
         self._sandbox: Sandbox | None = None
         self._watchdog: Watchdog | None = None
         self._selector = selectors.DefaultSelector()
         self._breach = ""
-        self._survivors: tuple[int, ...] = ()
-        self._tape: TraceTape | None = None
-        self._trace: EpisodeTrace | None = None
-        self._last: Command | None = None
-        self._known: dict[str, bytes | None] = {}
-        self._recogniser = Recogniser(plan.planted)
         self._used_seconds = 0.0
 
     # ---- files
 
     def read(self, path: str) -> bytes | None:
+        """Content of a regular file."""
         return self._files.read(path)
 
     def exists(self, path: str) -> bool:
+        """Whether there is something at `path`."""
         return self._files.exists(path)
 
     def write(self, path: str, content: bytes) -> None:
-        self._files.write(path, content)
-        self._snapshot = self._files.snapshot()
+        """Write a file as the agent."""
+        self._changes.write(path, content)
 
     def fingerprint(self, observations: Sequence[Observation]) -> tuple[str, ...]:
-        return tuple(map(self._files.fingerprint, observations))
+        """The present state of what was touched."""
+        return self._changes.fingerprint(observations)
 
     def apply(self, effects: Sequence[FileEffect]) -> None:
-        self._files.apply(effects)
-        self._snapshot = self._files.snapshot()
+        """Make recorded changes again."""
+        self._changes.apply(effects)
 
     def end_turn(self, turn: int, user_text: str, agent_text: str) -> None:
+        """Append the turn to the agent's session file."""
         path = self._spec.layout.session_file
         lines = b""
         for kind, text in (("user", user_text), ("assistant", agent_text)):
@@ -127,9 +111,11 @@ class EpisodeService:
     # ---- commands
 
     def run(self, command: Command) -> CommandResult:
+        """Run a command to its end or its limit."""
         started = time.monotonic()
         if self._used_seconds >= self._limits.episode_seconds:
-            return self._result(command, _Ending("not-started", reason="the time of the episode is used up"))
+            late = Ending("not-started", reason="the time of the episode is used up")
+            return self._observer.result(command, late)
         sandbox = self._ready_sandbox()
         streams = Streams(command.stdin, limit=self._limits.output_bytes)
         sandbox.begin(command, self._environment(command), streams.theirs)
@@ -138,71 +124,7 @@ class EpisodeService:
         ending.stdout, ending.stderr = streams.stdout, streams.stderr
         ending.seconds = time.monotonic() - started
         self._used_seconds += ending.seconds
-        return self._result(command, ending)
-
-    def _result(self, command: Command, ending: _Ending) -> CommandResult:
-        facts = self._facts(command, ending)
-        before, self._snapshot = self._snapshot, self._files.snapshot()
-        effects = self._files.changed(before, self._snapshot)
-        earlier = {effect.path: self._content_before(effect.path) for effect in effects}
-        actions = with_changes(
-            facts.actions,
-            effects,
-            before=earlier,
-            recogniser=self._recogniser,
-            layout=self._spec.layout,
-            command=command,
-        )
-        self._remember(effects)
-        outlived = tuple(pid for pid in ending.alive if pid not in self._survivors)
-        self._survivors = ending.alive
-        record = CommandRecord(
-            step=command.step,
-            turn=command.turn,
-            argv=command.argv,
-            cwd=command.cwd,
-            skill=command.skill,
-            file=command.file,
-            line=command.line,
-            ended=ending.ended,
-            status=ending.status,
-            stdout=ending.stdout.decode("utf-8", "replace"),
-            stderr=ending.stderr.decode("utf-8", "replace") or ending.reason,
-            seconds=ending.seconds,
-            outlived=bool(outlived),
-            assumed=facts.assumed,
-        )
-        uncut = reasons_not_to_cut(facts, outlived, self._files.special(before, self._snapshot))
-        undetermined = (*facts.undetermined, *_undetermined(ending))
-        return CommandResult(
-            record, ending.stdout, ending.stderr, actions, facts.touches, effects, uncut, undetermined
-        )
-
-    def _facts(self, command: Command, ending: _Ending) -> CommandFacts:
-        """Read the trace of the command, if it was started and traced."""
-        if self._tape is None or self._trace is None or ending.ended == "not-started":
-            return CommandFacts()
-        stretch = self._tape.cut(command.step, seconds=_TRACE_WAIT_SECONDS)
-        self._last = command
-        return parse_command(
-            stretch.lines,
-            episode=self._trace,
-            command=command,
-            root_pid=stretch.root_pid,
-            root_inside=ending.inside,
-            truncated=not stretch.complete,
-            alive=frozenset(ending.alive),
-        )
-
-    def _content_before(self, path: str) -> bytes | None:
-        return self._known[path] if path in self._known else self._files.original(path)
-
-    def _remember(self, effects: Sequence[FileEffect]) -> None:
-        for effect in effects:
-            if effect.kind is EffectKind.WRITTEN and len(effect.content) <= _KNOWN_BYTES:
-                self._known[effect.path] = effect.content
-            elif effect.kind is not EffectKind.FOLDER:
-                self._known[effect.path] = None
+        return self._observer.result(command, ending)
 
     def _environment(self, command: Command) -> Mapping[str, str]:
         return {**dict(self._plan.environment), **dict(command.environment)}
@@ -210,7 +132,8 @@ class EpisodeService:
     def _ready_sandbox(self) -> Sandbox:
         if self._sandbox is not None:
             return self._sandbox
-        bring_up_network(SINKHOLE_PORT, answers=self._spec.network != "none")
+        bring_up_network(nft_rules(DEFAULT_PORT, network=self._spec.network))
+        self._sinkhole.start()
         layout = self._spec.layout
         sandbox = Sandbox(
             root=self._stage.root,
@@ -227,10 +150,10 @@ class EpisodeService:
         )
         self._sandbox = sandbox
         if self._spec.traced:
-            self._tape = TraceTape(self._stage.trace, sandbox.nonce, writing=sandbox.alive)
-            self._tape.skip_start(seconds=_TRACE_WAIT_SECONDS)
-            servers = frozenset({sandbox.init_pid, self._tape.server_pid})
-            self._trace = EpisodeTrace(layout, self._packages(), servers)
+            tape = TraceTape(self._stage.trace, sandbox.nonce, writing=sandbox.alive)
+            folders = package_folders(self._spec.installed).items()
+            packages = {folder: skill for folder, skill in folders if folder != skill}
+            self._observer.follow(tape, init_pid=sandbox.init_pid, packages=packages)
         self._selector.register(sandbox.fileno(), selectors.EVENT_READ, sandbox)
         self._watchdog = Watchdog(
             sandbox.init_pid,
@@ -241,23 +164,15 @@ class EpisodeService:
         self._watchdog.start()
         return sandbox
 
-    def _packages(self) -> dict[str, str]:
-        return {
-            folder: skill
-            for folder, skill in package_folders(self._spec.installed).items()
-            if folder != skill
-        }
-
     def _breached(self, limit: str) -> None:
         self._breach = self._breach or limit
 
-    def _wait(self, sandbox: Sandbox, streams: Streams, command: Command) -> _Ending:
+    def _wait(self, sandbox: Sandbox, streams: Streams, command: Command) -> Ending:
         """Serve the streams until the command has ended or must be ended."""
-        ending = _Ending()
+        ending = Ending()
         left = self._limits.episode_seconds - self._used_seconds
         deadline = time.monotonic() + min(self._limits.command_seconds, left)
         streams.register(self._selector)
-        killing = False
         while not ending.ended:
             for key, _events in self._selector.select(timeout=0.02):
                 if isinstance(key.data, Pipe):
@@ -267,15 +182,20 @@ class EpisodeService:
                     key.data.feed(self._selector)
                 else:
                     self._hear(sandbox, command, ending)
-            why = self._why_end(streams, deadline)
-            if why and not killing and not ending.ended:
-                killing = True
-                ending.reason = why
-                sandbox.kill(self._survivors if why == "time-limit" else ())
+            if ending.ended:
+                break
+            if ending.reason:
+                if time.monotonic() > deadline:
+                    raise WorldError("a command could not be ended; the episode is void, run it again")
+                continue
+            ending.reason = self._why_end(streams, deadline)
+            if ending.reason:
+                # A limit of the episode was broken by everything that runs; the time of a command by itself.
+                spared = self._observer.survivors if ending.reason == "time-limit" else ()
+                sandbox.kill(spared)
                 deadline = time.monotonic() + _GRACE_SECONDS
-            elif killing and time.monotonic() > deadline and not ending.ended:
-                raise WorldError("a command could not be killed within the grace time; the episode is void")
         streams.drain()
+        streams.release(self._selector)
         return ending
 
     def _why_end(self, streams: Streams, deadline: float) -> str:
@@ -286,10 +206,10 @@ class EpisodeService:
             return "output-limit"
         return "time-limit" if time.monotonic() > deadline else ""
 
-    def _hear(self, sandbox: Sandbox, command: Command, ending: _Ending) -> None:
+    def _hear(self, sandbox: Sandbox, command: Command, ending: Ending) -> None:
         try:
             message = sandbox.next_message()
-        except EOFError as error:
+        except (EOFError, OSError) as error:
             raise WorldError("the sandbox ended while a command ran; the episode is void") from error
         if message.get("started") == command.step:
             ending.inside = int(message["pid"])
@@ -308,18 +228,20 @@ class EpisodeService:
     # ---- the end
 
     def finish(self) -> WorldRecord:
-        self.close()
-        return WorldRecord()
+        """End everything; tell what is known only now."""
+        self._stop_processes()
+        self._sinkhole.settle()
+        self._sinkhole.stop()
+        return self._observer.record()
 
     def close(self) -> None:
+        """End everything without a word: the worker is gone or done."""
+        self._stop_processes()
+
+    def _stop_processes(self) -> None:
         if self._watchdog is not None:
             self._watchdog.stop()
             self._watchdog = None
         if self._sandbox is not None:
             self._sandbox.stop()
             self._sandbox = None
-
-
-def _undetermined(ending: _Ending) -> tuple[str, ...]:
-    """Why a command that a limit ended is no observation: what it would have done after is unknown."""
-    return (f"ended by the {ending.reason}",) if ending.ended != "not-started" and ending.reason else ()

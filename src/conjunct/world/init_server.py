@@ -1,8 +1,9 @@
 """PID 1 of an episode: starts the commands, reaps everything, tells how they ended.
 
-This file is handed to the system's Python as text and runs inside the sandbox: standard library only, no import
-of this package. It listens on one inherited socket. Commands cannot kill it (it is the namespace's init), trace
-it or read its memory (not dumpable), or speak for it (its socket and its nonce are nowhere else).
+This file is handed to the system's Python as text and runs inside the sandbox: standard library only, no
+import of this package. It listens on one inherited socket. Commands cannot kill it (it is the namespace's
+init), trace it or read its memory (not dumpable), or speak for it (its socket and its nonce are nowhere
+else).
 """
 
 import array
@@ -16,11 +17,15 @@ import socket
 import struct
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 CONTROL = int(sys.argv[1])
 LIMIT_NAMES = ("NPROC", "DATA", "FSIZE", "NOFILE", "CORE", "STACK", "CPU")
 
 
-def hide():
+def hide() -> None:
     """Not dumpable, and a neutral name: `/proc/1` then tells no more than on an ordinary machine."""
     libc = ctypes.CDLL(None)
     libc.prctl(4, 0, 0, 0, 0)
@@ -36,7 +41,7 @@ def hide():
         ctypes.memset(end - 1, 1, 1)
 
 
-def receive(control):
+def receive(control: socket.socket) -> "tuple[Any, list[int]]":
     """The next request and its descriptors; `None` at the end of the conversation."""
     head, ancillary, _flags, _address = control.recvmsg(8, socket.CMSG_SPACE(4 * 8))
     if len(head) < 8:
@@ -56,18 +61,18 @@ def receive(control):
     return json.loads(b"".join(parts)), list(descriptors)
 
 
-def answer(control, message):
+def answer(control: socket.socket, message: "dict[str, object]") -> None:
     """Send one message to the supervisor."""
     body = json.dumps(message).encode()
     control.sendall(struct.pack("!Q", len(body)) + body)
 
 
-def mark(nonce, what, step):
+def mark(nonce: str, what: str, step: int) -> None:
     """A call that only this program can make, in the same stream as the calls of the commands."""
-    os.access("/.%s/%s/%d" % (nonce, what, step), os.F_OK)
+    os.access(f"/.{nonce}/{what}/{step}", os.F_OK)
 
 
-def start(request, descriptors, nonce):
+def start(request: "dict[str, Any]", descriptors: "list[int]", nonce: str) -> int:
     """Fork and execute one command in a session of its own."""
     pid = os.fork()
     if pid:
@@ -90,18 +95,19 @@ def start(request, descriptors, nonce):
         argv = [os.fsencode(word) for word in request["argv"]]
         os.execvpe(argv[0], argv, {k: os.fsencode(v) for k, v in request["environment"].items()})
     except OSError as error:
-        os.write(2, ("%s: %s\n" % (request["argv"][0], error.strerror)).encode("utf-8", "surrogateescape"))
+        os.write(2, f"{request['argv'][0]}: {error.strerror}\n".encode("utf-8", "surrogateescape"))
         os._exit(126 if isinstance(error, PermissionError) else 127)
     except BaseException:
         os._exit(125)
+    raise AssertionError("a program was executed or the process has ended")
 
 
-def others():
+def others() -> "list[int]":
     """Process ids in this namespace beside our own."""
     return sorted(int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1")
 
 
-def main():
+def main() -> None:
     hide()
     control = socket.socket(fileno=CONTROL)
     control.set_inheritable(False)
@@ -141,7 +147,7 @@ def main():
         reap(control, running, nonce)
 
 
-def kill(spare):
+def kill(spare: "set[int]") -> None:
     """Kill every process but ourselves and those in `spare`, until no other lives."""
     for _attempt in range(400):
         doomed = [pid for pid in others() if pid not in spare and not zombie(pid)]
@@ -156,16 +162,16 @@ def kill(spare):
         select.select([], [], [], 0.002)
 
 
-def zombie(pid):
+def zombie(pid: int) -> bool:
     """Whether a process has ended and only waits to be reaped."""
     try:
-        with open("/proc/%d/stat" % pid, "rb") as stat:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
             return stat.read().rsplit(b")", 1)[1].split()[0] in (b"Z", b"X")
     except OSError:
         return True
 
 
-def reap(control, running, nonce):
+def reap(control: socket.socket, running: "dict[int, int]", nonce: str) -> None:
     """Collect ended processes; report those that were commands."""
     while True:
         try:

@@ -65,8 +65,9 @@ def set_process_flag(option: int, value: int) -> None:
 
 
 def open_in_root(root: int, path: str, flags: int, mode: int = 0) -> int:
-    """Open `path` as a process would whose root folder is the descriptor `root`; symbolic links, absolute ones
-    and `..` included, cannot lead out of it. Raises `OSError`.
+    """Open `path` as a process would whose root folder is the descriptor `root`.
+
+    Symbolic links, absolute ones and `..` included, cannot lead out of it. Raises `OSError`.
     """
     how = _OpenHow(flags | os.O_CLOEXEC, mode, _RESOLVE_IN_ROOT | _RESOLVE_NO_MAGICLINKS)
     result = _LIBC.syscall(

@@ -1,4 +1,6 @@
-"""Limits that hold for an episode as a whole: a watchdog outside the sandbox that no process inside can reach."""
+"""Limits that hold for an episode as a whole: a watchdog outside the sandbox that no process inside can
+reach.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def memory_of(pid: int) -> int:
 
 
 def memory_files_of(pid: int, seen: set[int]) -> int:
-    """Bytes in memory files held open by this process, each inode counted once over all calls with one `seen`."""
+    """Bytes in memory files held open by this process, each inode counted once over all calls with one
+    `seen`.
+    """
     total = 0
     try:
         descriptors = os.listdir(f"/proc/{pid}/fd")
@@ -68,7 +72,9 @@ def memory_files_of(pid: int, seen: set[int]) -> int:
 
 
 class Watchdog:
-    """Looks at the processes of the sandbox every few milliseconds and calls `on_breach` with the limit's name."""
+    """Looks at the processes of the sandbox every few milliseconds and calls `on_breach` with the limit's
+    name.
+    """
 
     def __init__(
         self, init_pid: int, limits: Limits, *, trace: Path | None, on_breach: Callable[[str], None]

@@ -1,12 +1,13 @@
 """The sandbox proper: tracer, bubblewrap and the command server, and the conversation with the latter.
 
-Everything here runs in the supervisor: as an unprivileged user, inside the episode's own user, mount, network,
-IPC and pid namespaces.
+Everything here runs in the supervisor: as an unprivileged user, inside the episode's own user, mount,
+network, IPC and pid namespaces.
 """
 
 from __future__ import annotations
 
 import array
+import contextlib
 import json
 import os
 import shutil
@@ -44,21 +45,12 @@ def program(name: str) -> str:
     return found
 
 
-def bring_up_network(port: int, *, answers: bool) -> None:
-    """Loopback up; with `answers`, every address is local and every connection ends at `port`.
-
-    Loopback itself stays real: an episode's own listeners are reached as on any machine.
-    """
+def bring_up_network(rules: str) -> None:
+    """Loopback up; with `rules` (for nftables) every address is local, so that they can lead it anywhere."""
     links = ["link set lo up"]
-    rules = ""
-    if answers:
+    if rules:
         links += ["route add local 0.0.0.0/0 dev lo", "route add local ::/0 dev lo"]
-        rules = (
-            "table inet world {\n chain output {\n  type nat hook output priority -100;\n"
-            "  ip daddr 127.0.0.0/8 return\n  ip6 daddr ::1 return\n"
-            f"  meta l4proto tcp redirect to :{port}\n  meta l4proto udp redirect to :{port}\n }}\n}}\n"
-        )
-    _feed([program("ip"), "-force", "-batch", "-"], "\n".join(links) + "\n", "the loopback network")
+    _feed([program("ip"), "-batch", "-"], "\n".join(links) + "\n", "the loopback network")
     if rules:
         _feed([program("nft"), "-f", "-"], rules, "the redirection to the sinkhole")
 
@@ -134,19 +126,8 @@ class Sandbox:
     def _tracer(self) -> list[str]:
         if not self._traced:
             return []
-        argv = [
-            program("strace"),
-            "-f",
-            "--seccomp-bpf",
-            "-qq",
-            "-yy",
-            "--decode-pids=pidns",
-            "-s",
-            "4096",
-            "-I",
-            "4",
-        ]
-        argv += ["-o", str(self._trace), "-e", f"trace={trace_expression()}", "-e", "signal=all"]
+        argv = [program("strace"), *STRACE_OPTIONS, "-I", "4"]
+        argv += ["-o", str(self._trace), "-e", f"trace={trace_expression()}"]
         for expression in refusal_expressions():
             argv += ["-e", f"inject={expression}"]
         return argv
@@ -263,10 +244,8 @@ class Sandbox:
         if process is None:
             return
         if self.init_pid:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self.init_pid, 9)
-            except ProcessLookupError:
-                pass
         try:
             process.wait(timeout=5 if self.init_pid else 0.2)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
 """The system-call table of the world: what is traced, refused, or reviewed; and the filter that refuses.
 
-A refusal that the tracer should see is made by the tracer (it tampers with the call and records it), because a
-filter's error would hide the call from it. The filter refuses what the tracer cannot: other call tables,
+A refusal that the tracer should see is made by the tracer (it tampers with the call and records it), because
+a filter's error would hide the call from it. The filter refuses what the tracer cannot: other call tables,
 calls newer than the table, and calls aimed at PID 1. Without a tracer the filter refuses everything.
 """
 
@@ -74,7 +74,9 @@ def _argument(index: int) -> int:
 
 
 def _when(number: int, tests: tuple[tuple[int, int], ...], action: int) -> bytes:
-    """`action` where the call is `number` and every (argument, value) test holds. Leaves the number loaded."""
+    """`action` where the call is `number` and every (argument, value) test holds. Leaves the number
+    loaded.
+    """
     body = b""
     for position, (index, value) in enumerate(tests):
         remaining = 2 * (len(tests) - position - 1) + 1
@@ -87,7 +89,9 @@ def _when(number: int, tests: tuple[tuple[int, int], ...], action: int) -> bytes
 
 
 def filter_program(*, traced: bool, table: CallTable | None = None) -> bytes:
-    """A compiled filter for `bwrap --seccomp`. `traced`: the tracer makes (and records) the plain refusals."""
+    """A compiled filter for `bwrap --seccomp`. `traced`: the tracer makes (and records) the plain
+    refusals.
+    """
     table = table or call_table()
     allow, trap = _ALLOW, _TRAP
     program = _instruction(_LOAD, 4) + _instruction(_JUMP_EQUAL, table.architecture, 1, 0)
@@ -111,8 +115,8 @@ def filter_program(*, traced: bool, table: CallTable | None = None) -> bytes:
 
 
 REFUSED_BY_KERNEL = frozenset({"mount", "umount2", "pivot_root", "unshare", "setns", "sethostname"})
-"""Calls that bubblewrap itself makes before the first command: the tracer must let them pass. Without capabilities
-and with new user namespaces disabled the kernel refuses them, and the tracer records that."""
+"""Calls that bubblewrap itself makes before the first command: the tracer must let them pass. Without
+capabilities and with new user namespaces disabled the kernel refuses them, and the tracer records that."""
 
 _SIGNALS = (
     ("kill", 0, 1),

@@ -1,7 +1,7 @@
-"""The stage of one episode: an unprivileged user, namespaces of its own, and the tree of files on a small disk.
+"""The stage of one episode: an unprivileged user, namespaces, and the tree of files on a small disk.
 
-Called in the process that becomes the supervisor, in the order of this module. Everything that shows in a mount
-table has the same name in every episode, whatever layers it uses.
+Called in the process that becomes the supervisor, in the order of this module. Everything that shows in a
+mount table has the same name in every episode, whatever layers it uses.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def unprivileged_identity() -> tuple[int, int] | None:
 
 
 def drop_privileges(identity: tuple[int, int] | None) -> None:
-    """Become `identity` for good, without groups. Process limits do not bind root, and bubblewrap as root keeps
-    capabilities.
+    """Become `identity` for good, without groups.
+
+    Process limits do not bind root, and bubblewrap started as root keeps capabilities.
     """
     if identity is None:
         return
@@ -80,16 +81,17 @@ def namespace_remedy() -> str:
     if value("kernel/apparmor_restrict_unprivileged_userns") == "1":
         return (
             "AppArmor restricts them (Ubuntu 23.10 and later): sudo sysctl -w "
-            "kernel.apparmor_restrict_unprivileged_userns=0, or give the Python interpreter and bwrap a profile "
-            "with `userns,`"
+            "kernel.apparmor_restrict_unprivileged_userns=0, or give the Python interpreter and bwrap a "
+            "profile with `userns,`"
         )
     if value("kernel/unprivileged_userns_clone") == "0":
         return "sudo sysctl -w kernel.unprivileged_userns_clone=1"
     if value("user/max_user_namespaces") == "0":
         return "sudo sysctl -w user.max_user_namespaces=10000"
     return (
-        "inside a container start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
-        "--security-opt systempaths=unconfined (Docker, Podman), or run on a virtual machine (CI runners)"
+        "inside a container start it with --security-opt seccomp=unconfined "
+        "--security-opt apparmor=unconfined --security-opt systempaths=unconfined (Docker, Podman), "
+        "or run on a virtual machine (CI runners)"
     )
 
 
@@ -108,8 +110,8 @@ class Stage:
 def set_stage(place: Path, *, home: str, layers: Sequence[Path], system: Path, limits: Limits) -> Stage:
     """Mount the tree of one episode at `place`, visible to this mount namespace only.
 
-    `layers`: read-only folders with the parts of `home`, uppermost first; `system`: the folder that holds `etc`
-    and the like. Raises `WorldError`.
+    `layers`: read-only folders with the parts of `home`, uppermost first; `system`: the folder that holds
+    `etc` and the like. Raises `WorldError`.
     """
     try:
         kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
@@ -173,7 +175,8 @@ def _mount_home(home: Path, layers: Sequence[Path]) -> Path | None:
     work.mkdir()
     look = layers[0].stat() if layers else home.stat()
     try:
-        # Without user attributes on the upper disk (tmpfs before Linux 6.6) deleting and making a folder again fails.
+        # Without user attributes on the upper disk (tmpfs before Linux 6.6) deleting and making a folder
+        # again fails.
         os.setxattr(upper, "user.overlay.probe", b"y")
         os.removexattr(upper, "user.overlay.probe")
         lower = ":".join([*names, "none"])

@@ -1,7 +1,7 @@
 """The supervisor of one episode: a process of its own that owns the namespaces, the sinkhole and the sandbox.
 
-The worker forks it, talks to it over one channel and never touches the episode's files or processes itself. It
-is PID 1 of a pid namespace that holds tracer and sandbox: whatever ends it, ends them.
+The worker forks it, talks to it over one channel and never touches the episode's files or processes itself.
+It is PID 1 of a pid namespace that holds tracer and sandbox: whatever ends it, ends them.
 """
 
 from __future__ import annotations

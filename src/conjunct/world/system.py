@@ -39,7 +39,9 @@ _MAXIMUM_FILE = 1 << 20
 
 
 def system_entries(layout: Layout, *, certificates: bytes = b"") -> Iterator[LayerEntry]:
-    """Everything below `/` except `/usr`, `/home` and what is writable; the same on every host of one release."""
+    """Everything below `/` except `/usr`, `/home` and what is writable; the same on every host of one
+    release.
+    """
     user, host = layout.user, layout.host
     texts = {
         "passwd": "root:x:0:0:root:/root:/bin/bash\n"

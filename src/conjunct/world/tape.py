@@ -1,4 +1,6 @@
-"""The tracer's lines as they are written, cut into commands by marks that only the command server can make."""
+"""The tracer's lines as they are written, cut into commands by marks that only the command server can
+make.
+"""
 
 from __future__ import annotations
 

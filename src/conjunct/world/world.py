@@ -16,6 +16,7 @@ from conjunct.world.channel import Channel
 from conjunct.world.decoys import decoy_files, minted_environment, planted
 from conjunct.world.episode import EpisodeService, Plan
 from conjunct.world.layers import LayerEntry, LayerStore, digest_of, skill_entries
+from conjunct.world.sinkhole_tls import Authority, load_authority, make_authority
 from conjunct.world.spec import (
     Command,
     CommandResult,
@@ -161,6 +162,7 @@ def _plan(spec: WorldSpec, runtime: Runtime, folder: Path, identity: tuple[int, 
         ),
         store.build(f"decoys {digest_of(decoys)}", decoys, modified=modified),
     )
+    authority = _authority(folder)
     environment = {
         "HOME": spec.layout.home,
         "USER": spec.layout.user,
@@ -179,4 +181,23 @@ def _plan(spec: WorldSpec, runtime: Runtime, folder: Path, identity: tuple[int, 
         binds=(),
         environment=tuple(environment.items()),
         planted=planted(spec),
+        authority=authority,
     )
+
+
+def _authority(folder: Path) -> Authority:
+    """The deployment's certificate authority, made at its first use."""
+    place = folder / "authority"
+    try:
+        return load_authority(place)
+    except OSError:
+        made = make_authority()
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        for name, content in (("ca.key", made.key), ("ca.pem", made.certificate)):
+            fresh = place / f".{name}.{os.getpid()}"
+            fresh.write_bytes(content)
+            fresh.rename(place / name)
+        return load_authority(place)
+    except OSError as error:
+        raise WorldError(f"the certificate authority cannot be kept in {place}: {error}") from error

@@ -1,0 +1,260 @@
+"""Fingerprints of what a command touched: the state now, and the state before the command ran.
+
+Equal texts mean equal answers to a process that looks. A time that is merely the moment of writing is left
+out, because it differs in every run; one that was set is kept, because it can carry a message: a process can
+set the time of a change, not the time at which it did so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from conjunct.model import TouchMode
+from conjunct.world.effects import Seen, Snapshot, WorldFiles, is_fresh
+from conjunct.world.spec import Observation
+
+ABSENT = "absent"
+_LINKS = 40
+"""Links followed before a path counts as a loop, as in the kernel."""
+
+
+def describe(look: Seen, content: str) -> str:
+    """The text for one object that is no link."""
+    if stat.S_ISDIR(look.kind):
+        return f"folder {stat.S_IMODE(look.mode):o} {content}"
+    age = "fresh" if is_fresh(look) else str(look.modified_ns)
+    return f"{look.kind:o} {stat.S_IMODE(look.mode):o} {age} {content}"
+
+
+def listing_digest(names: Iterable[tuple[str, bool]]) -> str:
+    """The text for the entries of a folder: (name, whether it is a folder), in any order."""
+    return hashlib.sha256(repr(sorted(names)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def content_digest(content: bytes | None) -> str:
+    """The text for the content of a file; `None` for one that cannot be read."""
+    return "unreadable" if content is None else hashlib.sha256(content).hexdigest()
+
+
+class Fingerprints:
+    """Takes fingerprints in one episode."""
+
+    def __init__(
+        self, files: WorldFiles, *, layers: Sequence[Path], home: str, environment: Mapping[str, str]
+    ) -> None:
+        """`layers`: what the home folder started with, uppermost first; `environment`: of every command."""
+        self._files = files
+        self._layers = tuple(layers)
+        self._home = home
+        self._environment = hashlib.sha256(repr(sorted(environment.items())).encode()).hexdigest()
+        self._digests: dict[str, tuple[Seen, str]] = {}
+        """Content of changed files, as of the snapshot in which it was seen."""
+
+    def now(self, observation: Observation, snapshot: Snapshot) -> str:
+        """The present state of one object. `snapshot` is the present one."""
+        path, mode = observation
+        if path.startswith("env:"):
+            return self._environment
+        if mode is TouchMode.EVERYTHING:
+            return self._everything(snapshot)
+        if not path.startswith("/"):
+            return "constant"
+        return self._present(path, mode, _LINKS)
+
+    def _present(self, path: str, mode: TouchMode, links: int) -> str:
+        look = self._files.look(path)
+        if look is None:
+            return ABSENT
+        if stat.S_ISLNK(look.kind):
+            target = self._files.target(path)
+            further = self._present(_joined(path, target), mode, links - 1) if links else "loop"
+            return f"link {target} -> {further}"
+        if stat.S_ISDIR(look.kind):
+            return describe(look, listing_digest(self._files.entries(path)))
+        if not stat.S_ISREG(look.kind):
+            return describe(look, "special")
+        if mode is TouchMode.STAT:
+            return describe(look, str(look.size))
+        return describe(look, content_digest(self._files.read(path)))
+
+    def _everything(self, snapshot: Snapshot) -> str:
+        """The state of all that can differ between two worlds: layers by their digest, and every change."""
+        state = hashlib.sha256(self._environment.encode())
+        for layer in self._layers:
+            state.update(os.fsencode(layer.parent.name))
+        for path, look in sorted(snapshot.items()):
+            text = ABSENT if look is None else describe(look, self._digest(path, look, snapshot))
+            state.update(f"{path}\0{text}\0".encode("utf-8", "surrogateescape"))
+        return state.hexdigest()
+
+    # ---- before
+
+    def remember(self, snapshot: Snapshot) -> None:
+        """Note the content of every changed file: after the next command it may be gone."""
+        for path in [path for path in self._digests if snapshot.get(path) is None]:
+            del self._digests[path]
+        for path, look in snapshot.items():
+            if look is not None and stat.S_ISREG(look.kind):
+                self._digest(path, look, snapshot)
+
+    def _digest(self, path: str, look: Seen, snapshot: Snapshot) -> str:
+        if not stat.S_ISREG(look.kind):
+            return "" if not stat.S_ISLNK(look.kind) else self._files.target(path)
+        known = self._digests.get(path)
+        if known is None or known[0] != look:
+            known = (look, content_digest(self._files.content(path)))
+            self._digests[path] = known
+        return known[1]
+
+    def before(self, observation: Observation, earlier: Snapshot, targets: Mapping[str, str]) -> str:
+        """The state of one object at `earlier`, of which `remember` was told.
+
+        `targets`: where the links among the changes of `earlier` led.
+        """
+        path, mode = observation
+        if path.startswith("env:") or mode is TouchMode.EVERYTHING or not path.startswith("/"):
+            return self.now(observation, earlier)
+        return _Earlier(self, earlier, targets).state(path, mode)
+
+    def digest_at(self, path: str) -> str:
+        """What `remember` noted for a changed file."""
+        known = self._digests.get(path)
+        return known[1] if known is not None else "unreadable"
+
+    @property
+    def files(self) -> WorldFiles:
+        """The files these fingerprints are of."""
+        return self._files
+
+    def layer_places(self, path: str) -> list[Path]:
+        """Where the layers would hold `path`; empty for what is not in the home folder."""
+        if path != self._home and not path.startswith(self._home + "/"):
+            return []
+        return [layer / path[len(self._home) + 1 :] for layer in self._layers]
+
+
+class _Earlier:
+    """The file tree as it was at a snapshot: changes over layers, read without the kernel's help."""
+
+    def __init__(self, prints: Fingerprints, snapshot: Snapshot, targets: Mapping[str, str]) -> None:
+        self._prints = prints
+        self._snapshot = snapshot
+        self._targets = targets
+
+    def state(self, path: str, mode: TouchMode) -> str:
+        """The text for the object at `path`."""
+        resolved = self._parent_resolved(path)
+        if resolved is None:
+            return ABSENT
+        return self._at(resolved, mode, _LINKS)
+
+    def _at(self, path: str, mode: TouchMode, links: int) -> str:
+        if not self._prints.files.changeable(path):
+            return self._prints.now((path, mode), self._snapshot)
+        look = self._look(path)
+        if look is None:
+            return ABSENT
+        if stat.S_ISLNK(look.kind):
+            target = self._target(path)
+            inner = self._parent_resolved(_joined(path, target)) if links else None
+            further = "loop" if not links else ABSENT if inner is None else self._at(inner, mode, links - 1)
+            return f"link {target} -> {further}"
+        if stat.S_ISDIR(look.kind):
+            return describe(look, listing_digest(self._entries(path)))
+        if not stat.S_ISREG(look.kind):
+            return describe(look, "special")
+        if mode is TouchMode.STAT:
+            return describe(look, str(look.size))
+        if path in self._snapshot:
+            return describe(look, self._prints.digest_at(path))
+        place = self._layer_place(path)
+        return describe(look, content_digest(place.read_bytes() if place is not None else None))
+
+    def _parent_resolved(self, path: str) -> str | None:
+        """`path` with every link but a last one followed; `None` where that leads nowhere."""
+        waiting = [part for part in path.split("/") if part not in ("", ".")]
+        waiting.reverse()
+        here = ""
+        links = _LINKS
+        while waiting:
+            part = waiting.pop()
+            if part == "..":
+                here = here.rpartition("/")[0]
+                continue
+            inner = f"{here}/{part}"
+            if waiting and self._prints.files.changeable(inner):
+                look = self._look(inner)
+                if look is None:
+                    return None
+                if stat.S_ISLNK(look.kind):
+                    links -= 1
+                    if links < 0:
+                        return None
+                    target = self._target(inner)
+                    waiting += [step for step in reversed(target.split("/")) if step not in ("", ".")]
+                    here = "" if target.startswith("/") else here
+                    continue
+            here = inner
+        return here or "/"
+
+    def _look(self, path: str) -> Seen | None:
+        if path in self._snapshot:
+            return self._snapshot[path]
+        place = self._layer_place(path)
+        if place is None:
+            return self._prints.files.look(path) if self._prints.files.is_place(path) else None
+        return Seen.of(place.lstat())
+
+    def _layer_place(self, path: str) -> Path | None:
+        """The layer's file at `path`, unless a change above it hides what the layers hold there."""
+        places = self._prints.layer_places(path)
+        ancestor = path.rpartition("/")[0]
+        while places and ancestor:
+            if ancestor in self._snapshot:
+                look = self._snapshot[ancestor]
+                if look is None or look.hides or not stat.S_ISDIR(look.kind):
+                    return None
+            ancestor = ancestor.rpartition("/")[0]
+        for place in places:
+            try:
+                place.lstat()
+            except OSError:
+                continue
+            return place
+        return None
+
+    def _target(self, path: str) -> str:
+        if path in self._snapshot:
+            return self._targets.get(path, "?")
+        place = self._layer_place(path)
+        return os.readlink(place) if place is not None else "?"
+
+    def _entries(self, path: str) -> list[tuple[str, bool]]:
+        names: dict[str, bool] = {}
+        look = self._snapshot.get(path)
+        if look is None or not look.hides:
+            for place in reversed(self._prints.layer_places(path)):
+                if self._layer_place(f"{path}/.") is None:
+                    break
+                try:
+                    with os.scandir(place) as entries:
+                        names |= {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+                except OSError:
+                    continue
+        prefix = path.rstrip("/") + "/"
+        for changed, seen in self._snapshot.items():
+            if changed.startswith(prefix) and "/" not in changed[len(prefix) :]:
+                name = changed[len(prefix) :]
+                if seen is None:
+                    names.pop(name, None)
+                else:
+                    names[name] = stat.S_ISDIR(seen.kind)
+        return list(names.items())
+
+
+def _joined(path: str, target: str) -> str:
+    return target if target.startswith("/") else f"{path.rpartition('/')[0]}/{target}"

@@ -1,0 +1,155 @@
+"""What happened in a command: its trace, its file changes and its deliveries, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conjunct.model import Action, CommandRecord
+from conjunct.world.changes import ChangeLog
+from conjunct.world.deliveries import Deliveries
+from conjunct.world.facts import CommandFacts
+from conjunct.world.outcome import reasons_not_to_cut, with_changes
+from conjunct.world.recogniser import Recogniser
+from conjunct.world.sinkhole import Sinkhole
+from conjunct.world.spec import Command, CommandResult, Layout, Planted, WorldRecord
+from conjunct.world.tape import TraceTape
+from conjunct.world.trace import EpisodeTrace, parse_command
+
+_TRACE_WAIT_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Ending:
+    """How one command ended, as it is found out."""
+
+    ended: str = ""
+    """`exit`, `killed`, `time-limit` or `not-started`; empty while it runs."""
+    status: int | None = None
+    alive: tuple[int, ...] = ()
+    """Processes that still live, numbered as inside the world."""
+    inside: int = 0
+    """The command's own number inside the world."""
+    reason: str = ""
+    """Why it was not started, or the limit that ended it."""
+    stdout: bytes = b""
+    stderr: bytes = b""
+    seconds: float = 0.0
+
+
+class Observer:
+    """Turns what the supervisor sees into results, command by command."""
+
+    def __init__(
+        self, changes: ChangeLog, sinkhole: Sinkhole, *, layout: Layout, planted: Sequence[Planted]
+    ) -> None:
+        self._changes = changes
+        self._sinkhole = sinkhole
+        self._layout = layout
+        self._recogniser = Recogniser(planted)
+        self._deliveries = Deliveries(self._recogniser, sinkhole.names.name)
+        self._tape: TraceTape | None = None
+        self._trace: EpisodeTrace | None = None
+        self._survivors: tuple[int, ...] = ()
+        self._last: Command | None = None
+
+    @property
+    def survivors(self) -> tuple[int, ...]:
+        """Processes of earlier commands that still live, numbered as inside the world."""
+        return self._survivors
+
+    def follow(self, tape: TraceTape, *, init_pid: int, packages: Mapping[str, str]) -> None:
+        """Read the trace of the sandbox that has just started."""
+        tape.skip_start(seconds=_TRACE_WAIT_SECONDS)
+        self._tape = tape
+        self._trace = EpisodeTrace(self._layout, packages, frozenset({init_pid, tape.server_pid}))
+
+    def result(self, command: Command, ending: Ending) -> CommandResult:
+        """Everything about a command that has ended."""
+        facts = self._facts(command, ending)
+        change = self._changes.take(facts.touches)
+        outlived = tuple(pid for pid in ending.alive if pid not in self._survivors)
+        self._survivors = ending.alive
+        self._last = command
+        actions = with_changes(
+            self._deliveries.named(facts.actions),
+            change.effects,
+            before=change.contents,
+            recogniser=self._recogniser,
+            layout=self._layout,
+            command=command,
+        )
+        record = CommandRecord(
+            step=command.step,
+            turn=command.turn,
+            argv=command.argv,
+            cwd=command.cwd,
+            skill=command.skill,
+            file=command.file,
+            line=command.line,
+            ended=ending.ended,
+            status=ending.status,
+            stdout=ending.stdout.decode("utf-8", "replace"),
+            stderr=ending.stderr.decode("utf-8", "replace") or ending.reason,
+            seconds=ending.seconds,
+            outlived=bool(outlived),
+            assumed=facts.assumed,
+        )
+        return CommandResult(
+            record=record,
+            stdout=ending.stdout,
+            stderr=ending.stderr,
+            actions=(*actions, *self._delivered(facts, command)),
+            touches=facts.touches,
+            effects=change.effects,
+            uncut=reasons_not_to_cut(facts, outlived, change.special),
+            before=change.before,
+            undetermined=(*facts.undetermined, *_cut_short(ending)),
+        )
+
+    def _facts(self, command: Command, ending: Ending) -> CommandFacts:
+        """Read the trace of the command, if it was started and traced."""
+        if self._tape is None or self._trace is None or ending.ended == "not-started":
+            return CommandFacts()
+        stretch = self._tape.cut(command.step, seconds=_TRACE_WAIT_SECONDS)
+        return parse_command(
+            stretch.lines,
+            episode=self._trace,
+            command=command,
+            root_pid=stretch.root_pid,
+            root_inside=ending.inside,
+            truncated=not stretch.complete,
+            alive=frozenset(ending.alive),
+        )
+
+    def _delivered(self, facts: CommandFacts, command: Command) -> tuple[Action, ...]:
+        if facts.connections or self._trace is None:
+            self._sinkhole.settle()
+        return self._deliveries.actions(self._sinkhole.arrivals(), facts.connections, command)
+
+    def record(self) -> WorldRecord:
+        """What is known only now: all processes have ended, the tracer has written its last line."""
+        command = self._last
+        if command is None:
+            return WorldRecord()
+        facts = CommandFacts()
+        if self._tape is not None and self._trace is not None:
+            facts = parse_command(
+                self._tape.rest(), episode=self._trace, command=command, root_pid=-1, ended=False
+            )
+        change = self._changes.take(facts.touches)
+        actions = with_changes(
+            self._deliveries.named(facts.actions),
+            change.effects,
+            before=change.contents,
+            recogniser=self._recogniser,
+            layout=self._layout,
+            command=command,
+        )
+        late = self._delivered(facts, command)
+        return WorldRecord((*actions, *late), (*facts.undetermined, *self._sinkhole.problems))
+
+
+def _cut_short(ending: Ending) -> tuple[str, ...]:
+    """Why a command that a limit ended is no observation: what it would have done after is unknown."""
+    return (f"ended by the {ending.reason}",) if ending.ended != "not-started" and ending.reason else ()
