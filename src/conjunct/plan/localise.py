@@ -239,7 +239,7 @@ def _fresh(spec: EpisodeSpec, runs: int = CONFIRMING_RUNS) -> tuple[EpisodeSpec,
 
 
 def replay_plan(spec: EpisodeSpec, runs: int) -> list[tuple[str, tuple[EpisodeSpec, ...]]]:
-    """Fresh runs of a minimal trigger, then of each removal: (what is removed, specs); nothing removed first."""
+    """(What is removed, fresh runs) for a minimal trigger: nothing removed first, then each element."""
     arms = [("", spec.context)]
     arms += [(_describe(kind, level), without) for kind, level, without in _removals(spec.context)]
     return [(removed, _fresh(_with(spec, context), runs)) for removed, context in arms]
