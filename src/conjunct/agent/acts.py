@@ -22,7 +22,8 @@ _HOST = re.compile(
 _PATH = re.compile(
     r"(?<![\w:/])(?:~|\$HOME|\.{1,2})?/[\w.+@~*-][\w.+@~*/-]{0,250}|"
     r"(?<![\w/])\.[a-z][\w.-]{1,60}(?:/[\w.-]{1,80}){0,6}|"
-    r"(?<![\w/.:@])[\w-]{1,80}(?:/[\w.-]{1,80}){0,6}\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\.\w)"
+    r"(?<![\w/.:@])[\w-]{1,80}(?:/[\w.-]{1,80}){0,6}\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\.\w)|"
+    r"(?<![\w/.:@])[\w-]{1,80}/(?![\w/.])"
 )
 _SECONDS = "10"
 
@@ -118,17 +119,11 @@ def steps_for(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
         case "request" | "download" | "visit" | "follow":
             return _fetch(directive, around, urls)
         case "read":
-            return tuple(
-                Step(argv=("cat", path), follow=True)
-                for path in _paths(directive.object or directive.target, around)
-            )
+            return tuple(Step(argv=("cat", path), follow=True) for path in _named(directive, around))
         case "write" | "append" | "set" | "schedule" | "edit":
             return _write(directive, around)
         case "delete":
-            return tuple(
-                Step(argv=("rm", "-rf", "--", path))
-                for path in _paths(directive.object or directive.target, around)
-            )
+            return tuple(Step(argv=("rm", "-rf", "--", path)) for path in _named(directive, around))
         case "copy" | "move":
             return _copy(directive, around)
         case "commit":
@@ -360,6 +355,11 @@ def _paths(text: str, around: Surroundings) -> list[str]:
         if path.count("/") > 1 and path not in found:
             found.append(path)
     return found[:8]
+
+
+def _named(directive: Directive, around: Surroundings) -> list[str]:
+    """Paths in the object, or failing that in the target (`delete all files in ~/Documents`)."""
+    return _paths(directive.object, around) or _paths(directive.target, around)
 
 
 def _https(text: str) -> str:

@@ -473,7 +473,7 @@ class _Filling:
     def _sample(self, kind: Kind, name: str) -> str | None:
         """The package's own example file of that kind whose name shares most words with the argument."""
         wanted = set(words_of(name))
-        extension = name.split()[0].rpartition(".")[2].lower() if "." in name.split()[0] else ""
+        extension = name.strip().partition(" ")[0].rpartition(".")[2].lower()
         best: tuple[int, int, str] | None = None
         for path in sorted(self.filler.package.files):
             folders = set(path.split("/")[:-1])

@@ -58,10 +58,15 @@ class Call:
         return f"{self.file}:{self.line}"
 
 
-def documented_calls(skill: Skill, compilation: Compilation) -> tuple[Call, ...]:
-    """All documented calls of a skill in the order of its text, at most 400; hooks last.
+LEAST_CONFIDENCE = 0.5
+"""Directives under this confidence are not obeyed, nor counted as documented."""
 
-    Equal commands are listed once, at their first place; a mention is listed only if nothing instructs it.
+
+def documented_calls(skill: Skill, compilation: Compilation, *, mentions: bool = False) -> tuple[Call, ...]:
+    """All calls that the text of a skill asks for, in its order, at most 400; hooks last.
+
+    Equal commands are listed once, at their first place. `mentions` adds what is only mentioned (quoted,
+    negated, under a heading like example) or compiled with low confidence.
     """
     package = Package.of(skill)
     calls = [call for directive in compilation.directives for call in _of_directive(package, directive)]
@@ -69,6 +74,8 @@ def documented_calls(skill: Skill, compilation: Compilation) -> tuple[Call, ...]
     calls.extend(_named_scripts(package, started))
     calls.sort(key=lambda call: (call.file != skill.manifest, call.file, call.line))
     calls.extend(_hooks(package))
+    if not mentions:
+        calls = [call for call in calls if not call.mention and call.confidence >= LEAST_CONFIDENCE]
     first: dict[tuple[str, str], Call] = {}
     for call in sorted(calls, key=lambda item: item.mention):
         first.setdefault((call.text, call.alternative), call)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from conjunct.agent.acts import Step, Surroundings, compiled_steps, remember_step, steps_for, vocabulary
 from conjunct.agent.arguments import Filler, Line
-from conjunct.agent.calls import Call, documented_calls, is_installer
+from conjunct.agent.calls import LEAST_CONFIDENCE, Call, documented_calls, is_installer
 from conjunct.agent.conditions import all_hold, is_standing
 from conjunct.agent.drivers import code_argv, module_argv, python_path
 from conjunct.agent.intent import chosen_skills, content_words
@@ -25,8 +25,6 @@ Item = TypeVar("Item", Call, Directive)
 
 COMMANDS_PER_TURN = 12
 """Documented calls of one skill in one turn. Longer lists go on in the next use, their first third again."""
-LEAST_CONFIDENCE = 0.5
-"""Directives under this confidence are not obeyed."""
 LEAST_CONFIDENCE_DERIVED = 0.25
 """The same for what a tool printed: the compiler keeps that at half confidence at most."""
 DELEGATION_DEPTH = 3
@@ -113,7 +111,7 @@ class LiteralAgent:
             loaded = _Loaded(
                 skill=skill,
                 package=package,
-                calls=documented_calls(skill, compilation),
+                calls=documented_calls(skill, compilation, mentions=self.explore_mentions),
                 directives=compilation.directives,
                 filler=Filler(package, tools.layout, fixtures, tools.argument_set, self._facts),
             )
@@ -180,9 +178,14 @@ class LiteralAgent:
 
     @staticmethod
     def _share_of(calls: list[Call], uses: int, argument_set: int) -> list[Call]:
-        """The calls of this use: all, or the first ones and a window over the others that moves on."""
+        """The calls of this use: all, or the first ones and a window over the others that moves on.
+
+        What the package ships goes before other programs, and those before code in fences, which is mostly
+        there to be read.
+        """
         if len(calls) <= COMMANDS_PER_TURN:
             return calls
+        calls = sorted(calls, key=lambda call: (not call.member, call.language != "shell"))
         always = COMMANDS_PER_TURN // 3
         rest, width = calls[always:], COMMANDS_PER_TURN - always
         start = ((uses - 1) + 4 * argument_set) * width
