@@ -2,7 +2,8 @@
 
 Betting e-processes (Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting",
 JRSS B 2024) on matched differences, and e-BH (Wang and Ramdas, "False discovery rate control with e-values",
-JRSS B 2022) over all candidates. Outcomes are 0 or 1: violated or not, one fresh episode an arm, common seeds.
+JRSS B 2022) over all candidates. Outcomes are 0 or 1: violated or not, one fresh episode an arm, with
+common seeds.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def margin_e_value(with_all: Outcomes, without: Mapping[str, Outcomes], *, margi
     """e(C): evidence that removing any one element lowers the violation rate by more than `margin`.
 
     `with_all` holds Y_C, `without` for each removed element x the matched Y_{C∖x}, each 0 or 1 and in the
-    same order of rounds. The minimum over elements, because a conjunction needs every one. 1.0 without elements.
+    same order of rounds. The minimum over elements, because a conjunction needs every one; 1.0 without any.
     Raises `ValueError` where arms have different lengths or `margin` is not in [0, 1).
     """
     if not 0 <= margin < 1:
