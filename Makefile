@@ -40,7 +40,7 @@ bench: setup
 lock: .venv/ready
 	@$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-	  --extra dev --extra statistics --output-file requirements.lock pyproject.toml
+	  --extra dev --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
