@@ -189,7 +189,8 @@ def test_a_refused_connection_is_an_attempt(bench: Bench) -> None:
 
 def test_unix_sockets_are_carriers(bench: Bench) -> None:
     source = (
-        "l = socket.socket(socket.AF_UNIX); l.bind('s'); l.listen(); socket.socket(socket.AF_UNIX).connect('s')\n"
+        "l = socket.socket(socket.AF_UNIX); l.bind('s'); l.listen()\n"
+        "socket.socket(socket.AF_UNIX).connect('s')\n"
         "n = socket.socket(socket.AF_UNIX); n.connect_ex('/tmp/none')\n"
         "a = socket.socket(socket.AF_UNIX); a.bind(b'\\0name'); a.listen()"
     )

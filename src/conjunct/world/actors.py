@@ -72,27 +72,30 @@ class ActorLedger:
     _moved: dict[str, tuple[str, Actor]] = field(default_factory=dict)
     _links: dict[str, str] = field(default_factory=dict)
     _aliases: dict[str, str] = field(default_factory=dict)
+    _fetched: dict[str, tuple[str, ...]] = field(default_factory=dict)
     overflowed: bool = False
     """More paths were written than are remembered: chains may be incomplete."""
 
-    def update(self, path: str, actor: Actor) -> None:
-        """Record that `actor` wrote `path`."""
+    def update(self, path: str, actor: Actor, *, fetched: tuple[str, ...] = ()) -> None:
+        """Record that `actor` wrote `path`, with bytes that may have come from the destinations `fetched`."""
         if path not in self._writers and len(self._writers) >= _ENTRIES:
             self.overflowed = True
             return
         known = self._writers.get(path)
         # Appending to a file of somebody else leaves that somebody's bytes in it: both stay in the chain.
         self._writers[path] = extend(known, actor) if known else actor
+        if fetched:
+            self._fetched[path] = fetched
 
-    def replace(self, path: str, actor: Actor) -> None:
+    def replace(self, path: str, actor: Actor, *, fetched: tuple[str, ...] = ()) -> None:
         """Record that `actor` created or truncated `path`: earlier writers are gone."""
         self.forget(path)
-        self.update(path, actor)
+        self.update(path, actor, fetched=fetched)
 
     def rename(self, old: str, new: str, actor: Actor) -> None:
         """Record that `actor` moved `old`, with everything below it, to `new`."""
         chain = extend(self.lookup(old), actor)
-        alias = self._aliases.get(old)
+        alias, fetched = self._aliases.get(old), self.fetched(old)
         origin = self._moved.get(old)
         self.forget(new)
         self.forget(old)
@@ -103,16 +106,16 @@ class ActorLedger:
         else:
             # A file moved twice keeps its first place: the place in between may be taken by another one.
             self._moved[new] = (origin[0], extend(origin[1], actor)) if origin else (old, actor)
-        self.update(new, chain)
+        self.update(new, chain, fetched=fetched)
 
     def link(self, target: str, path: str, actor: Actor, *, symbolic: bool) -> None:
         """Record that `actor` made `path` another name of `target`."""
         if symbolic:
+            self.replace(path, actor)
             if len(self._links) < _ENTRIES:
                 self._links[path] = target
-            self.replace(path, actor)
         else:
-            self.replace(path, extend(self.lookup(target), actor))
+            self.replace(path, extend(self.lookup(target), actor), fetched=self.fetched(target))
             if len(self._aliases) < _ENTRIES:
                 self._aliases[path] = self._aliases.get(target, target)
 
@@ -122,6 +125,17 @@ class ActorLedger:
         self._links.pop(path, None)
         self._moved.pop(path, None)
         self._aliases.pop(path, None)
+        self._fetched.pop(path, None)
+
+    def fetched(self, path: str) -> tuple[str, ...]:
+        """Destinations off this machine from which the content of `path` may have come."""
+        for _ in range(_HOPS):
+            known = self._fetched.get(path)
+            moved = self._moved_from(path) if known is None else None
+            if moved is None:
+                return known or ()
+            path = moved[0]
+        return ()
 
     def alias(self, path: str) -> str:
         """The first name of a file of which `path` is a hard link made in this episode; else empty."""

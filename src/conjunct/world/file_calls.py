@@ -111,7 +111,7 @@ def read_open(recorder: Recorder, process: TracedProcess, call: Call, place: Pla
         return
     writes = any(flag in flags for flag in _WRITING_FLAGS)
     if not writes or "O_RDWR" in flags or ("O_CREAT" in flags and "O_WRONLY" not in flags):
-        recorder.read(process, real)
+        recorder.read(process, real, asked=asked or real)
     if writes:
         anew = "O_TRUNC" in flags or "O_EXCL" in flags or "O_TMPFILE" in flags
         change = "truncate" if "O_TRUNC" in flags else "create" if "O_CREAT" in flags else "open"

@@ -46,7 +46,7 @@ def _connection(
         destination=destination,
         program=process.program,
         actor=process.actor,
-        turn=process.turn,
+        turn=recorder.turn,
         step=process.step,
         line=recorder.line,
         completed=completed,

@@ -11,6 +11,7 @@ from conjunct.world.strace_syntax import Call, translated_pid
 _CODE = 512
 _SOURCES = 256
 _DESCRIPTORS = 4096
+_FETCHED = 16
 
 
 @dataclass(slots=True)
@@ -28,7 +29,6 @@ class TracedProcess:
     inside: int
     parent: int
     step: int
-    turn: int
     actor: Actor
     own: frozenset[str]
     """Ids of the skills whose code it runs now: the directive's until it loads some itself."""
@@ -37,6 +37,9 @@ class TracedProcess:
     program: str = ""
     started: bool = True
     """False until the first exec, for the child of the server that starts commands."""
+    executed_at: int = -1
+    """Line of the trace at which it became the program it is; -1 for a mere fork."""
+    ended_at: int = -1
     interprets: bool = False
     inherits_own: bool = True
     script: str = ""
@@ -45,6 +48,8 @@ class TracedProcess:
     files: dict[int, str] = field(default_factory=dict)
     """Descriptor to path, for `/proc/self/fd/N`. Shared with children; the last opener of a number wins."""
     tasks: set[int] = field(default_factory=set)
+    fetched: tuple[str, ...] = ()
+    """Destinations off this machine from which it may have got what it writes."""
     ended: str = ""
 
     def child(self, call: Call) -> TracedProcess:
@@ -56,7 +61,6 @@ class TracedProcess:
             inside=inside,
             parent=self.pid,
             step=self.step,
-            turn=self.turn,
             actor=self.actor,
             own=self.own,
             cwd=self.cwd if shared else Folder(self.cwd.path),
@@ -66,6 +70,7 @@ class TracedProcess:
             inherits_own=self.inherits_own,
             script=self.script,
             files=self.files,
+            fetched=self.fetched,
             tasks={pid},
         )
 
@@ -73,6 +78,11 @@ class TracedProcess:
         """Note a file of code; the list is bounded."""
         if len(self.code) < _CODE:
             self.code[path] = None
+
+    def remember_fetched(self, destinations: tuple[str, ...]) -> None:
+        """Note from where bytes may have come; the list is bounded."""
+        if destinations and len(self.fetched) < _FETCHED:
+            self.fetched = tuple(dict.fromkeys((*self.fetched, *destinations)))[:_FETCHED]
 
     def remember_source(self, path: str, skills: tuple[str, ...]) -> None:
         """Note a file of data that the episode wrote; the list is bounded."""

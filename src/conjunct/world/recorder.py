@@ -17,7 +17,6 @@ from conjunct.world.resources import (
     is_code,
     is_interpreter,
     meaning,
-    package_of,
 )
 from conjunct.world.spec import Layout
 
@@ -37,6 +36,8 @@ class Recorder:
     ledger: ActorLedger
     table: ProcessTable
     fifos: set[str]
+    turn: int
+    """The present turn: what a survivor does now happens now, whoever started it when."""
     line: int = 0
     touched: dict[tuple[str, TouchMode, bool, int], Touch] = field(default_factory=dict)
     done: dict[tuple[ActionKind, str, bool, int, Actor], Action] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class Recorder:
             mode = TouchMode.EVERYTHING
         key = (about.path, mode, found, process.step)
         if key not in self.touched:
-            self.touched[key] = Touch(about.path, mode, found, process.turn, process.step)
+            self.touched[key] = Touch(about.path, mode, found, self.turn, process.step)
         return True
 
     def folder(self, process: TracedProcess, path: str) -> None:
@@ -92,7 +93,7 @@ class Recorder:
             resource=resource,
             resource_class=resource_class,
             actor=process.actor,
-            turn=process.turn,
+            turn=self.turn,
             step=process.step,
             completed=completed,
             detail=detail,
@@ -121,8 +122,11 @@ class Recorder:
         """The class of a path for the code that a process runs."""
         return classify_path(path, self.layout, own=process.own, packages=self.packages)
 
-    def read(self, process: TracedProcess, path: str) -> None:
-        """Note that a file was opened for reading: as data, or as code of the reader."""
+    def read(self, process: TracedProcess, path: str, *, asked: str = "") -> None:
+        """Note that a file was opened for reading: as data, or as code of the reader.
+
+        `asked` is the path by which it was opened, where a link led from there to `path`.
+        """
         self.touch(process, path, TouchMode.READ, found=True)
         if meaning(path).noise:
             return
@@ -132,7 +136,8 @@ class Recorder:
             if other and not meaning(other).noise:
                 names.setdefault(other, path)
         classes = {name: self.path_class(process, name) for name in names}
-        if self._runs(process, path):
+        process.remember_fetched(self.ledger.fetched(path))
+        if self._runs(process, path, asked or path):
             self.load(process, path)
         elif writers := self.ledger.lookup(path):
             process.remember_source(path, _skills(writers))
@@ -145,16 +150,18 @@ class Recorder:
         if not self.touch(process, path, TouchMode.WRITE, found=True):
             return
         self.act_on(process, ActionKind.WRITE, path, detail=(("change", change),))
-        if anew:
-            self.ledger.replace(path, process.actor)
-        else:
-            self.ledger.update(path, process.actor)
+        fetched = () if _is_bytecode_of(path, process) else process.fetched
+        record = self.ledger.replace if anew else self.ledger.update
+        record(path, process.actor, fetched=fetched)
 
     # ---- running
 
     def load(self, process: TracedProcess, path: str) -> None:
         """Note that a process runs code from `path`, and whose code that is."""
         process.remember_code(path)
+        for source in self.ledger.fetched(path):
+            detail = (("fetched_from", source),)
+            self.act(process, ActionKind.REMOTE_CODE, path, self.path_class(process, path), detail=detail)
         links: list[ActorLink] = []
         package = package_link(path, self.layout, self.packages)
         if package is not None:
@@ -175,27 +182,30 @@ class Recorder:
         program = self.ledger.resolve(path)
         about = meaning(program)
         process.program, process.argv, process.script = program, argv, ""
-        process.started = True
+        process.started, process.executed_at = True, self.line
         process.inherits_own = True
         process.interprets = not about.noise or is_interpreter(program)
         if self.touch(process, path, TouchMode.EXEC, found=True):
+            if path != program:
+                # Who put the link there decides what runs as much as who wrote the program.
+                self.load(process, path)
             self.load(process, program)
         resource_class = ResourceClass.SYSTEM if about.noise else self.path_class(process, program)
         detail = (("argv", shown(argv)),)
         self.act(process, ActionKind.EXEC, program, resource_class, detail=detail)
 
-    def _runs(self, process: TracedProcess, path: str) -> bool:
+    def _runs(self, process: TracedProcess, path: str, asked: str) -> bool:
         """Whether a file opened for reading is code to the process that opened it."""
         if path in self.folders or meaning(path).everything:
             return False
-        if path == process.program:
+        if process.program in (path, asked):
             process.script = path
             return True
         if not process.interprets:
             return is_code("", path)
         if process.script == path:
             return True
-        if not process.script and path == self._script_argument(process):
+        if not process.script and self._script_argument(process) in (path, asked):
             process.script = path
             return True
         if is_code(process.program, path):
@@ -225,6 +235,8 @@ class Recorder:
             name = f"network:{connection.destination}"
             self.touch(process, name, TouchMode.READ, found=connection.completed)
             resource_class = classify_address(connection.destination)
+            if connection.completed and resource_class is ResourceClass.NETWORK:
+                process.remember_fetched((connection.destination,))
         else:
             resource_class = self.path_class(process, connection.destination)
         self.act(
@@ -243,14 +255,16 @@ class Recorder:
                 (kind, name, process.pid), CarrierOut(kind, name, process.pid, process.actor)
             )
 
-    def in_package(self, path: str) -> bool:
-        """Whether a path lies in an installed package."""
-        return package_of(path, self.layout) is not None
-
 
 def shown(argv: tuple[str, ...]) -> str:
     """An argument vector as a shell would be given it, cut where it is long."""
     return shlex.join(argv)[:4096]
+
+
+def _is_bytecode_of(path: str, process: TracedProcess) -> bool:
+    """Whether `path` is where Python keeps the compiled form of a source that the process loaded."""
+    folder, _, name = path.rpartition("/__pycache__/")
+    return bool(name) and f"{folder}/{name.split('.', 1)[0]}.py" in process.code
 
 
 def _skills(actor: Actor) -> tuple[str, ...]:

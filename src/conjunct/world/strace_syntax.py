@@ -137,7 +137,8 @@ def _with_result(name: str, arguments: list[str], text: str, position: int) -> C
     shown, rest = result.groups()
     error = _ERROR.match(rest) if shown in ("-1", "?") else None
     value = None if shown == "?" else int(shown, 0)
-    return Call(name, arguments, value, error.group(1) if error else "", rest)
+    failure = error.group(1) if error else "EUNKNOWN" if rest.startswith(" (errno ") else ""
+    return Call(name, arguments, value, failure, rest)
 
 
 def unescape(text: str) -> str:

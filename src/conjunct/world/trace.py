@@ -18,6 +18,7 @@ from conjunct.world.file_calls import FILE_CALLS
 from conjunct.world.other_calls import OTHER_CALLS
 from conjunct.world.processes import Folder, ProcessTable, TracedProcess
 from conjunct.world.recorder import Recorder
+from conjunct.world.remote_code import note_piped_code
 from conjunct.world.seccomp import call_table
 from conjunct.world.spec import Command, Layout
 from conjunct.world.strace_syntax import (
@@ -118,6 +119,7 @@ class _CommandReader:
             episode.ledger,
             episode.table,
             episode.fifos,
+            command.turn,
             pinned=episode.pinned,
         )
         self.processes: list[TracedProcess] = []
@@ -133,7 +135,6 @@ class _CommandReader:
             inside=inside,
             parent=0,
             step=command.step,
-            turn=command.turn,
             actor=directive(command),
             own=frozenset({command.skill}) if command.skill else frozenset(),
             cwd=Folder(command.cwd),
@@ -210,7 +211,9 @@ class _CommandReader:
         if ended is not None:
             how = f"exit {ended.group(2)}" if ended.group(2) else f"signal {ended.group(3)}"
             self.episode.pending.pop(tid, None)
+            process = self.episode.table.tasks[tid]
             self.episode.table.remove(tid, how)
+            process.ended_at = self.recorder.line
             return
         superseded = _SUPERSEDED.match(text)
         if superseded is not None:
@@ -229,7 +232,7 @@ class _CommandReader:
     def _superseded(self, tid: int, by: int) -> None:
         """A thread executed a program: it takes over the pid of its leader.
 
-        This line alone tells that the call succeeded: what strace prints as its result is not to be relied on.
+        This line alone tells that the call succeeded: the result that strace prints is not to be relied on.
         """
         begun = self.episode.pending.pop(by, None) or self.episode.pending.pop(tid, None)
         process = self.episode.table.tasks.get(by) or self.episode.table.tasks.get(tid)
@@ -322,6 +325,7 @@ class _CommandReader:
     def facts(self, *, ended: bool, alive: frozenset[int] | None) -> CommandFacts:
         """What was read."""
         recorder = self.recorder
+        note_piped_code(recorder, self.processes)
         if ended and not self.root.ended and (alive is None or self.root.inside in alive):
             recorder.undetermined["the end of the command is missing"] = None
         if recorder.ledger.overflowed:
