@@ -126,7 +126,8 @@ def _recover(block: list[str], offset: int, file: str, notes: Notes, bounds: Bou
     """Read each top-level key with the lines indented below it by itself, as YAML where that works."""
     result = YamlText()
     starts = [index for index, line in enumerate(block) if _TOP_KEY.match(line)]
-    for index, following in zip(starts, [*starts[1:], len(block)], strict=True):
+    for number, index in enumerate(starts):
+        following = starts[number + 1] if number + 1 < len(starts) else len(block)
         part = block[index:following]
         try:
             parsed = parse_mapping("\n".join(part) + "\n", bounds)
