@@ -85,6 +85,25 @@ def test_threads_share_the_current_folder_and_processes_do_not() -> None:
     assert [(process.pid, process.ended) for process in facts.processes] == [(9, "exit 0"), (11, "exit 3")]
 
 
+def test_the_system_is_noise_only_while_nobody_could_write_to_it() -> None:
+    episode = EpisodeTrace(LAYOUT)
+    look = '9 stat("/usr/local/bin/tool", 0x1) = -1 ENOENT (No such file or directory)'
+    assert read(look, episode=episode).touches == ()
+    path = "/usr/local/bin/tool"
+    create = f'9 openat(AT_FDCWD</tmp>, "{path}", O_WRONLY|O_CREAT) = 3<{path}>'
+    assert kinds(read(create, episode=episode), ActionKind.WRITE) == [path]
+    facts = read(f'9 execve("{path}", ["tool"], 0x1 /* 0 vars */) = 0', episode=episode, skill="two", step=1)
+    assert [touch.path for touch in facts.touches] == [path]
+    assert facts.actions[-1].skills() == ("two", "one")
+    quiet = '9 openat(AT_FDCWD</tmp>, "/dev/null", O_WRONLY|O_CREAT|O_TRUNC) = 3</dev/null<char 1:3>>'
+    assert read(quiet).touches == () and kinds(read(quiet), ActionKind.WRITE) == []
+
+
+def test_a_path_that_only_starts_in_the_system_is_followed() -> None:
+    facts = read(f'9 openat(AT_FDCWD</tmp>, "/usr/lib/../../home/sam/.netrc", O_RDONLY) = 3<{HOME}/.netrc>')
+    assert kinds(facts, ActionKind.READ) == [f"{HOME}/.netrc"]
+
+
 def test_a_child_may_speak_before_its_parent_s_call_returns() -> None:
     facts = read(
         "9 vfork( <unfinished ...>",

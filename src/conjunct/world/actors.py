@@ -127,6 +127,10 @@ class ActorLedger:
         self._aliases.pop(path, None)
         self._fetched.pop(path, None)
 
+    def wrote(self, path: str) -> bool:
+        """Whether something was written or moved to exactly `path` in this episode."""
+        return path in self._writers
+
     def fetched(self, path: str) -> tuple[str, ...]:
         """Destinations off this machine from which the content of `path` may have come."""
         for _ in range(_HOPS):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from conjunct.model import ActionKind, ResourceClass, TouchMode
 from conjunct.world.processes import TracedProcess
 from conjunct.world.recorder import Recorder, shown
-from conjunct.world.resources import absolute, meaning
+from conjunct.world.resources import absolute
 from conjunct.world.strace_syntax import Call, Descriptor, descriptor, string, strings
 
 Reader = Callable[[Recorder, TracedProcess, Call], None]
@@ -103,13 +103,13 @@ def read_open(recorder: Recorder, process: TracedProcess, call: Call, place: Pla
         if asked.startswith("/proc/self") and real.startswith("/proc/"):
             real = asked
         recorder.touch(process, asked, TouchMode.STAT, found=True)
-    if meaning(real).noise:
+    writes = any(flag in flags for flag in _WRITING_FLAGS)
+    if recorder.is_noise(real) and not writes:
         return
     process.remember_descriptor(opened.number, real)
     if "O_PATH" in flags or "O_DIRECTORY" in flags:
         recorder.touch(process, real, TouchMode.STAT, found=True)
         return
-    writes = any(flag in flags for flag in _WRITING_FLAGS)
     if not writes or "O_RDWR" in flags or ("O_CREAT" in flags and "O_WRONLY" not in flags):
         recorder.read(process, real, asked=asked or real)
     if writes:
@@ -361,7 +361,9 @@ def _executed(
         return
     recorder.touch(process, path, TouchMode.EXEC, found=found(call))
     if found(call):
-        resource_class = ResourceClass.SYSTEM if meaning(path).noise else recorder.path_class(process, path)
+        resource_class = (
+            ResourceClass.SYSTEM if recorder.is_noise(path) else recorder.path_class(process, path)
+        )
         detail = (("argv", shown(argv)), ("error", call.error))
         recorder.act(process, ActionKind.EXEC, path, resource_class, completed=False, detail=detail)
 

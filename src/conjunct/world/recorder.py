@@ -54,7 +54,7 @@ class Recorder:
     def touch(self, process: TracedProcess, path: str, mode: TouchMode, *, found: bool) -> bool:
         """Note one look at an absolute path. Returns whether the path matters (is no system noise)."""
         about = meaning(path)
-        if about.noise:
+        if about.noise and not self.ledger.wrote(path):
             return False
         if about.everything:
             mode = TouchMode.EVERYTHING
@@ -62,6 +62,10 @@ class Recorder:
         if key not in self.touched:
             self.touched[key] = Touch(about.path, mode, found, self.turn, process.step)
         return True
+
+    def is_noise(self, path: str) -> bool:
+        """Whether a path belongs to the read-only system and is as it was when the episode began."""
+        return meaning(path).noise and not self.ledger.wrote(path)
 
     def folder(self, process: TracedProcess, path: str) -> None:
         """Note that a path turned out to be a folder whose size, links and times were seen."""
@@ -109,7 +113,7 @@ class Recorder:
         detail: Detail = (),
     ) -> None:
         """Note an action on a path, unless it is system noise. A hard link stands for its first name too."""
-        if meaning(path).noise:
+        if self.is_noise(path):
             return
         self.act(process, kind, path, self.path_class(process, path), completed=completed, detail=detail)
         first = self.ledger.alias(path)
@@ -128,12 +132,12 @@ class Recorder:
         `asked` is the path by which it was opened, where a link led from there to `path`.
         """
         self.touch(process, path, TouchMode.READ, found=True)
-        if meaning(path).noise:
+        if self.is_noise(path):
             return
         # The class is judged by the code that opened the file; the actors include what was loaded with it.
         names = {path: ""}
         for other in (self.ledger.alias(path), self.ledger.origin(path)):
-            if other and not meaning(other).noise:
+            if other and not self.is_noise(other):
                 names.setdefault(other, path)
         classes = {name: self.path_class(process, name) for name in names}
         process.remember_fetched(self.ledger.fetched(path))
@@ -147,12 +151,14 @@ class Recorder:
 
     def write(self, process: TracedProcess, path: str, change: str, *, anew: bool = False) -> None:
         """Note that a file was or could be changed. `anew`: nothing of its former content stays."""
-        if not self.touch(process, path, TouchMode.WRITE, found=True):
+        if path.startswith(("/dev/", "/proc/")) and self.is_noise(path):
             return
-        self.act_on(process, ActionKind.WRITE, path, detail=(("change", change),))
+        # Whatever else could be written is no read-only system, wherever it lies.
         fetched = () if _is_bytecode_of(path, process) else process.fetched
         record = self.ledger.replace if anew else self.ledger.update
         record(path, process.actor, fetched=fetched)
+        self.touch(process, path, TouchMode.WRITE, found=True)
+        self.act_on(process, ActionKind.WRITE, path, detail=(("change", change),))
 
     # ---- running
 
@@ -180,17 +186,17 @@ class Recorder:
     def execute(self, process: TracedProcess, path: str, argv: tuple[str, ...]) -> None:
         """Note that a process became another program."""
         program = self.ledger.resolve(path)
-        about = meaning(program)
+        noise = self.is_noise(program)
         process.program, process.argv, process.script = program, argv, ""
         process.started, process.executed_at = True, self.line
         process.inherits_own = True
-        process.interprets = not about.noise or is_interpreter(program)
+        process.interprets = not noise or is_interpreter(program)
         if self.touch(process, path, TouchMode.EXEC, found=True):
             if path != program:
                 # Who put the link there decides what runs as much as who wrote the program.
                 self.load(process, path)
             self.load(process, program)
-        resource_class = ResourceClass.SYSTEM if about.noise else self.path_class(process, program)
+        resource_class = ResourceClass.SYSTEM if noise else self.path_class(process, program)
         detail = (("argv", shown(argv)),)
         self.act(process, ActionKind.EXEC, program, resource_class, detail=detail)
 
@@ -210,7 +216,7 @@ class Recorder:
             return True
         if is_code(process.program, path):
             return True
-        own_kind = not meaning(process.program).noise
+        own_kind = not self.is_noise(process.program)
         return own_kind and (is_code("python3", path) or is_code("node", path))
 
     @staticmethod

@@ -41,7 +41,7 @@ def absolute(path: str, folder: str) -> str:
     return joined
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def meaning(path: str) -> PathMeaning:
     """What touching an absolute path says. `/proc/<own pid>` must already be written as `/proc/self`."""
     exact, prefixes, everything, pseudo = _path_table()
@@ -82,7 +82,7 @@ def classify_path(
     return _class_by_place(path, layout)
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=4096)
 def _class_by_place(path: str, layout: Layout) -> ResourceClass:
     if path.startswith(("memfd:", "sysv:", "mqueue:", "@")):
         return ResourceClass.TEMPORARY
@@ -107,7 +107,7 @@ def classify_address(destination: str) -> ResourceClass:
     return ResourceClass.LOOPBACK if actual.is_loopback or actual.is_unspecified else ResourceClass.NETWORK
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def is_code(program: str, path: str) -> bool:
     """Whether `path` is code to `program` by the names of both."""
     name = posixpath.basename(path)[-_CODE_NAME_LIMIT:]

@@ -39,11 +39,13 @@ FORKS = frozenset({"clone", "clone3", "fork", "vfork"})
 UNDERSTOOD = frozenset(FILE_CALLS) | frozenset(OTHER_CALLS) | FORKS
 """Names of all calls whose lines are understood; `refused` calls are understood whatever they are."""
 
+_READ_ONLY = r'"/(?:usr/(?!local/|s?bin/|games/)|lib/|lib64/)[^"\\]*+"'
 _NOISE = re.compile(
-    # Successful or not, a call on the read-only system says nothing; programs looked up there do.
-    rf'(?:(?:openat|newfstatat|statx|faccessat2?|readlinkat)\((?:AT_FDCWD|\d++)(?:{ANGLE})?, "'
-    r'|(?:open|stat|lstat|access|readlink)\(")/(?:usr|lib|lib64)/(?!(?:local/)?s?bin/)[^"\\]*+"'
-    r"|(?:newfstatat|statx|getdents64|fstat)\(\d++</(?:usr|lib|lib64)/"
+    # Successful or not, a look at the read-only system says nothing; programs looked up there do.
+    rf"(?:newfstatat|statx|faccessat2?|readlinkat)\((?:AT_FDCWD|\d++)(?:{ANGLE})?, {_READ_ONLY}"
+    rf"|openat\((?:AT_FDCWD|\d++)(?:{ANGLE})?, {_READ_ONLY}, O_RDONLY"
+    rf"|open\({_READ_ONLY}, O_RDONLY|(?:stat|lstat|access|readlink)\({_READ_ONLY}"
+    r"|(?:newfstatat|statx|getdents64|fstat)\(\d++</(?:usr/(?!local/)|lib/|lib64/)"
 )
 _ENDED = re.compile(r"\+\+\+ (exited with (\d++)|killed by (\w++)(?: \(core dumped\))?) \+\+\+\Z")
 _PID_CHANGED = re.compile(r" <pid changed to (\d{1,11}+) \.\.\.>\Z")
@@ -165,7 +167,7 @@ class _CommandReader:
                     self.replaced.discard(tid)
                     continue
                 text = self._joined(tid, text)
-            if _NOISE.match(text) and "/.." not in text:
+            if _NOISE.match(text) and "/.." not in text and "O_CREAT" not in text:
                 continue
             recorder.line = index
             try:
