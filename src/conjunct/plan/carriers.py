@@ -71,8 +71,9 @@ def _of_touch(
     if touch.path in table.history_paths:
         return frozenset({Question(FactorKind.HISTORY)})
     if touch.path == table.skills_folder:
-        # Size, link count and times of a folder follow its entries, so a stat asks as much as a listing.
-        return frozenset({Question(FactorKind.CO_SKILLS)})
+        # Worlds pin size, link count and times of this one folder, so that only a listing tells sets apart:
+        # every interpreter stats the parents of its script.
+        return frozenset() if touch.mode is TouchMode.STAT else frozenset({Question(FactorKind.CO_SKILLS)})
     folder = table.skill_below(touch.path)
     if folder is not None:
         if table.ids_by_folder.get(folder) in own:

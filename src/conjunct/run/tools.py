@@ -17,8 +17,8 @@ from conjunct.model import (
     TouchMode,
     Utterance,
 )
-from conjunct.reach.resources import classify_path
 from conjunct.run.memo import Memo, replayed
+from conjunct.world.resources import classify_path
 from conjunct.world.spec import Command, CommandResult, FileEffect, Layout, Observation
 
 EXCERPT = 2000
@@ -137,7 +137,7 @@ class EpisodeTools:
                 Action(
                     ActionKind.READ,
                     path,
-                    classify_path(path, home=self.layout.home, workspace=self.layout.workspace),
+                    classify_path(path, self.layout),
                     self._actor("", "", 0),
                     self._turn,
                     -1,
@@ -154,7 +154,7 @@ class EpisodeTools:
             Action(
                 ActionKind.WRITE,
                 path,
-                classify_path(path, home=self.layout.home, workspace=self.layout.workspace),
+                classify_path(path, self.layout, own=frozenset({skill} if skill else ())),
                 self._actor(skill, file, line),
                 self._turn,
                 -1,
