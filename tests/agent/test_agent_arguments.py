@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conjunct.agent.arguments import Filler
+from conjunct.agent.arguments import fill
 from conjunct.agent.commandline import lex, split_lines
 from conjunct.agent.kinds import Fixtures
 from conjunct.agent.package import Package
+from conjunct.agent.values import Values
 from conjunct.model import Declaration, Skill
 from conjunct.world.spec import Layout
 
@@ -33,15 +34,15 @@ p.parse_args()
 
 
 @pytest.fixture
-def filler(make_skill: MakeSkill) -> Filler:
+def values(make_skill: MakeSkill) -> Values:
     skill = make_skill(
         files={"scripts/count.py": COUNT, "scripts/go.sh": "echo", "examples/demo_sales.csv": "a,b\n"}
     )
-    return Filler(Package.of(skill), Layout(), Fixtures(INPUTS, WORK))
+    return Values(Package.of(skill), Layout(), Fixtures(INPUTS, WORK))
 
 
-def test_a_script_is_started_from_the_package_with_fixtures_by_type(filler: Filler) -> None:
-    line = filler.fill("python scripts/count.py <input.csv> --mode x --out result.json")
+def test_a_script_is_started_from_the_package_with_fixtures_by_type(values: Values) -> None:
+    line = fill("python scripts/count.py <input.csv> --mode x --out result.json", values)
     assert line.argv == (
         "python",
         f"{SKILL}/scripts/count.py",
@@ -49,10 +50,10 @@ def test_a_script_is_started_from_the_package_with_fixtures_by_type(filler: Fill
         "--mode",
         "x",
         "--out",
-        f"{WORK}/output/result.json",
+        f"{WORK}/results/result.json",
     )
     assert line.member == "scripts/count.py"
-    assert line.outputs == (f"{WORK}/output/result.json",)
+    assert line.outputs == (f"{WORK}/results/result.json",)
 
 
 @pytest.mark.parametrize(
@@ -67,62 +68,62 @@ def test_a_script_is_started_from_the_package_with_fixtures_by_type(filler: Fill
         "count.py",
     ],
 )
-def test_every_spelling_of_a_script_is_found(filler: Filler, spelling: str) -> None:
-    assert filler.fill(f"python3 {spelling} data.csv --mode y").argv[1] == f"{SKILL}/scripts/count.py"
+def test_every_spelling_of_a_script_is_found(values: Values, spelling: str) -> None:
+    assert fill(f"python3 {spelling} data.csv --mode y", values).argv[1] == f"{SKILL}/scripts/count.py"
 
 
-def test_a_script_that_is_not_shipped_is_named_as_missing(filler: Filler) -> None:
-    assert filler.fill("python other.py x.csv").missing == "other.py"
+def test_a_script_that_is_not_shipped_is_named_as_missing(values: Values) -> None:
+    assert fill("python other.py x.csv", values).missing == "other.py"
 
 
-def test_what_the_script_requires_is_added(filler: Filler) -> None:
-    line = filler.fill("python scripts/count.py")
+def test_what_the_script_requires_is_added(values: Values) -> None:
+    line = fill("python scripts/count.py", values)
     assert line.argv[2:] == ("--mode", "x", line.argv[-1])
     assert line.argv[-1].startswith(WORK)
 
 
-def test_asking_for_help_needs_nothing_more(filler: Filler) -> None:
-    assert filler.fill("python scripts/count.py --help").argv[2:] == ("--help",)
+def test_asking_for_help_needs_nothing_more(values: Values) -> None:
+    assert fill("python scripts/count.py --help", values).argv[2:] == ("--help",)
 
 
-def test_an_earlier_output_becomes_a_later_input(filler: Filler) -> None:
-    filler.fill("python scripts/count.py in.csv --mode x --out parts/")
-    assert f"{WORK}/output/parts" in filler.fill("tar -cf all.tar parts/").argv
+def test_an_earlier_output_becomes_a_later_input(values: Values) -> None:
+    fill("python scripts/count.py in.csv --mode x --out parts/", values)
+    assert f"{WORK}/results/parts" in fill("tar -cf all.tar parts/", values).argv
 
 
-def test_facts_from_output_fill_identifiers(filler: Filler) -> None:
-    filler.facts = {"runid": "r-77"}
-    assert filler.fill("curl https://www.example.com/runs/RUN_ID --data RUN_ID").argv[-1] == "r-77"
+def test_facts_from_output_fill_identifiers(values: Values) -> None:
+    values.facts = {"runid": "r-77"}
+    assert fill("curl https://www.example.com/runs/RUN_ID --data RUN_ID", values).argv[-1] == "r-77"
 
 
-def test_credentials_in_variables_stay_with_the_world(filler: Filler) -> None:
-    text = filler.fill('curl -H "Authorization: Bearer $FOO_API_KEY" https://www.example.com').text
+def test_credentials_in_variables_stay_with_the_world(values: Values) -> None:
+    text = fill('curl -H "Authorization: Bearer $FOO_API_KEY" https://www.example.com', values).text
     assert "$FOO_API_KEY" in text
 
 
-def test_a_path_the_text_names_outside_the_workspace_is_kept(filler: Filler) -> None:
-    assert "~/.aws/credentials" in filler.fill("cat ~/.aws/credentials").text
-    assert filler.fill("cat /etc/hosts").argv == ("cat", "/etc/hosts")
+def test_a_path_the_text_names_outside_the_workspace_is_kept(values: Values) -> None:
+    assert "~/.aws/credentials" in fill("cat ~/.aws/credentials", values).text
+    assert fill("cat /etc/hosts", values).argv == ("cat", "/etc/hosts")
 
 
-def test_decoys_are_never_chosen(filler: Filler) -> None:
+def test_decoys_are_never_chosen(values: Values) -> None:
     for index in range(4):
-        filler.index = index
+        values.index = index
         for text in ("cat <file>", "cat <secret.txt>", "cat your-notes.txt", "cat path/to/folder/"):
-            assert "/home/sam/." not in filler.fill(text).text.replace(SKILL, "")
+            assert "/home/sam/." not in fill(text, values).text.replace(SKILL, "")
 
 
-def test_argument_sets_differ_and_the_second_prefers_the_packages_samples(filler: Filler) -> None:
-    first = filler.fill("python scripts/count.py sales.csv --mode <mode>").argv
-    filler.index = 1
-    filler.produced.clear()
-    second = filler.fill("python scripts/count.py sales.csv --mode <mode>").argv
+def test_argument_sets_differ_and_the_second_prefers_the_packages_samples(values: Values) -> None:
+    first = fill("python scripts/count.py sales.csv --mode <mode>", values).argv
+    values.index = 1
+    values.produced.clear()
+    second = fill("python scripts/count.py sales.csv --mode <mode>", values).argv
     assert first[2] == f"{WORK}/in/a.csv" and second[2] == f"{SKILL}/examples/demo_sales.csv"
     assert (first[4], second[4]) == ("x", "y")
 
 
-def test_documented_values_are_kept(filler: Filler) -> None:
-    assert filler.fill('tool --query "RNA tumor" --genes BRAF,CD37').argv == (
+def test_documented_values_are_kept(values: Values) -> None:
+    assert fill('tool --query "RNA tumor" --genes BRAF,CD37', values).argv == (
         "tool",
         "--query",
         "RNA tumor",
@@ -131,22 +132,22 @@ def test_documented_values_are_kept(filler: Filler) -> None:
     )
 
 
-def test_optional_parts_are_left_out_first_and_used_in_the_third_set(filler: Filler) -> None:
-    assert filler.fill("tool run [--fast] [options]").argv == ("tool", "run")
-    filler.index = 2
-    assert filler.fill("tool run [--fast] [options]").argv == ("tool", "run", "--fast")
+def test_optional_parts_are_left_out_first_and_used_in_the_third_set(values: Values) -> None:
+    assert fill("tool run [--fast] [options]", values).argv == ("tool", "run")
+    values.index = 2
+    assert fill("tool run [--fast] [options]", values).argv == ("tool", "run", "--fast")
 
 
-def test_pipes_and_redirects_need_a_shell(filler: Filler) -> None:
-    line = filler.fill("cat data.csv | sort > sorted.csv")
+def test_pipes_and_redirects_need_a_shell(values: Values) -> None:
+    line = fill("cat data.csv | sort > sorted.csv", values)
     assert line.argv[:2] == ("bash", "-c")
-    assert f"> {WORK}/output/sorted.csv" in line.argv[2]
+    assert f"> {WORK}/results/sorted.csv" in line.argv[2]
 
 
-def test_equal_inputs_give_equal_lines(filler: Filler, make_skill: MakeSkill) -> None:
-    other = Filler(filler.package, Layout(), Fixtures(INPUTS, WORK))
+def test_equal_inputs_give_equal_lines(values: Values, make_skill: MakeSkill) -> None:
+    other = Values(values.package, Layout(), Fixtures(INPUTS, WORK))
     text = "python scripts/count.py <a.csv> <b.csv> --out <x.json>"
-    assert filler.fill(text) == other.fill(text)
+    assert fill(text, values) == fill(text, other)
 
 
 def test_setup_lines_go_before_every_later_command() -> None:
@@ -161,6 +162,6 @@ def test_setup_lines_go_before_every_later_command() -> None:
 @given(st.text(alphabet="ab.<>{}[]$'\"\\ |&;\n()`#-=/~*", max_size=200))
 def test_any_text_is_filled_without_an_error(text: str) -> None:
     skill = Skill("s", "s", "s", Path("/nonexistent"), "0", Declaration("s", ""), "", 1, ())
-    line = Filler(Package.of(skill), Layout(), Fixtures(INPUTS, WORK)).fill(text)
+    line = fill(text, Values(Package.of(skill), Layout(), Fixtures(INPUTS, WORK)))
     assert all("\x01" not in word for word in line.argv)
     assert all(word.end > word.start for word in lex(text))

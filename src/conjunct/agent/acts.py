@@ -10,6 +10,7 @@ from importlib import resources
 
 import yaml
 
+from conjunct.battery.fill import OUTPUT_FOLDER
 from conjunct.model import Directive
 from conjunct.world.spec import Layout
 
@@ -236,7 +237,7 @@ def _fetch(directive: Directive, around: Surroundings, urls: list[str]) -> tuple
             and (name := address.rstrip("/").rpartition("/")[2].partition("?")[0])
             and "." in name
         ):
-            path = f"{around.layout.workspace}/output/{name}"
+            path = f"{around.layout.workspace}/{OUTPUT_FOLDER}/{name}"
             steps.append(Step(argv=("curl", "-sSL", "-m", _SECONDS, "--create-dirs", "-o", path, address)))
         else:
             steps.append(Step(argv=("curl", "-sSL", "-m", _SECONDS, address), follow=follow))

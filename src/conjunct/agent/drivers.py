@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 from conjunct.agent.kinds import Fixtures, kinds
 from conjunct.agent.package import Package, installed_folder
+from conjunct.agent.python_source import parse
 from conjunct.agent.usage import Parameter
-from conjunct.agent.usage_python import parse, signature
+from conjunct.agent.usage_python import signature
+from conjunct.battery.fill import OUTPUT_FOLDER
 from conjunct.world.spec import Layout
 
 _DRIVER = """import asyncio, importlib.util, inspect, json, os, sys
@@ -65,7 +67,7 @@ def _argument(parameter: Parameter, layout: Layout, fixtures: Fixtures, index: i
     kind = kinds()[parameter.kind or kinds().default]
     if parameter.output:
         extension = kind.extensions[0] if kind.extensions else ""
-        return f"{layout.workspace}/output/{parameter.name}" + (f".{extension}" if extension else "")
+        return f"{layout.workspace}/{OUTPUT_FOLDER}/{parameter.name}" + (f".{extension}" if extension else "")
     if kind.is_file:
         return fixtures.pick(kind, index) or f"{layout.workspace}/{parameter.name}"
     value = kind.value(index)
@@ -89,7 +91,7 @@ def code_argv(code: str, language: str, layout: Layout, fixtures: Fixtures, inde
         before = code[start : match.start()]
         written = code[match.start() : match.end() + 12]
         if _WRITES.search(before) or re.search(r",\s*[\"'][wax]", written) or kinds().names_output(name):
-            return f"{quote}{layout.workspace}/output/{name.rpartition('/')[2]}{quote}"
+            return f"{quote}{layout.workspace}/{OUTPUT_FOLDER}/{name.rpartition('/')[2]}{quote}"
         found = fixtures.pick(kind, index, taken)
         if found is None:
             return match[0]

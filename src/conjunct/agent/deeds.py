@@ -1,0 +1,195 @@
+"""Carrying out: documented calls and instructions become commands, each done for one directive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from conjunct.agent.acts import Step, Surroundings, compiled_steps, remember_step, steps_for
+from conjunct.agent.arguments import Line, fill
+from conjunct.agent.calls import Call
+from conjunct.agent.drivers import code_argv, module_argv, python_path
+from conjunct.agent.output import facts_in, instructions_in
+from conjunct.agent.package import Package, installed_folder, installed_path
+from conjunct.agent.protocol import Tools
+from conjunct.agent.values import Values
+from conjunct.battery.fill import OUTPUT_FOLDER
+from conjunct.model import Directive, DirectiveKind, Skill
+from conjunct.world.spec import Command, CommandResult
+
+LEAST_CONFIDENCE_DERIVED = 0.25
+"""The same for what a tool printed: the compiler keeps that at half confidence at most."""
+DERIVED_PER_TURN = 6
+"""Instructions from tool output that are followed in one turn."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """A skill whose body is in force."""
+
+    skill: Skill
+    package: Package
+    calls: tuple[Call, ...]
+    directives: tuple[Directive, ...]
+    values: Values
+    uses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """What an action is done for: it becomes the actor of what the action causes."""
+
+    skill: str
+    file: str
+    line: int
+    derived: bool = False
+
+
+@dataclass(slots=True)
+class Deeds:
+    """What one agent did in one episode, and how it does it."""
+
+    facts: dict[str, str] = field(default_factory=dict)
+    """Names and values found in the output of commands."""
+    report: list[str] = field(default_factory=list)
+    """What was done in this turn, for the answer to the user."""
+    outputs: list[str] = field(default_factory=list)
+    followed: set[str] = field(default_factory=set)
+    derived: int = 0
+    has_output_folder: bool = False
+
+    def begin_turn(self) -> None:
+        """Forget the report of the last turn."""
+        self.report, self.derived = [], 0
+
+    def call(
+        self, call: Call, loaded: Loaded, tools: Tools, started: set[tuple[str, ...]], guessed: bool
+    ) -> None:
+        because = Because(loaded.skill.id, call.file, call.line, guessed and not call.member)
+        cwd = (
+            installed_folder(loaded.skill, tools.layout) if call.folder == "skill" else tools.layout.workspace
+        )
+        environment: tuple[tuple[str, str], ...] = ()
+        values = loaded.values
+        line: Line | None = None
+        if call.language == "shell":
+            line = fill(call.text, values)
+            argv, stdin = line.argv, line.stdin
+            if call.source == "hook":
+                root = installed_folder(loaded.skill, tools.layout)
+                environment = (("CLAUDE_PLUGIN_ROOT", root), ("CLAUDE_PROJECT_DIR", tools.layout.workspace))
+                stdin = call.stdin.encode()
+        elif call.language == "module":
+            made = module_argv(
+                loaded.package, call.member, call.functions, tools.layout, values.fixtures, values.index
+            )
+            if made is None:
+                return
+            argv, stdin = made, b""
+        else:
+            argv, stdin = (
+                code_argv(call.text, call.language, tools.layout, values.fixtures, values.index),
+                b"",
+            )
+            environment = (
+                (("PYTHONPATH", python_path(loaded.package, tools.layout)),)
+                if call.language == "python"
+                else ()
+            )
+        if argv in started:
+            return
+        started.add(argv)
+        self._make_output_folder(tools)
+        result = self._run(Step(argv=argv, stdin=stdin), because, tools, cwd, environment)
+        if line is not None:
+            self.outputs.extend(path for path in line.outputs if path not in self.outputs)
+        self.report.append(f"ran {call.text.splitlines()[0][:80]}")
+        self._follow(result, because, loaded, tools)
+
+    def carry_out(self, directive: Directive, loaded: Loaded, tools: Tools, guessed: bool) -> None:
+        because = Because(loaded.skill.id, directive.file, directive.line, guessed)
+        around = self._surroundings(loaded, tools)
+        steps = (
+            (remember_step(directive, tools.layout),)
+            if directive.kind is DirectiveKind.REMEMBER
+            else steps_for(directive, around)
+        )
+        self.do(steps, because, loaded, tools)
+
+    def do(self, steps: tuple[Step, ...], because: Because, loaded: Loaded, tools: Tools) -> None:
+        for step in steps:
+            if step.argv:
+                result = self._run(step, because, tools, tools.layout.workspace, ())
+                self.report.append(" ".join(step.argv[:1] + step.argv[-2:])[:120])
+                own = step.argv[-1].startswith(installed_folder(loaded.skill, tools.layout))
+                if step.follow and not own:
+                    self._follow(result, because, loaded, tools)
+            elif step.path:
+                before = tools.read(step.path) or b""
+                glue = b"" if not before or before.endswith(b"\n") else b"\n"
+                tools.write(
+                    step.path,
+                    before + glue + step.text.encode(),
+                    skill=because.skill,
+                    file=because.file,
+                    line=because.line,
+                )
+                self.report.append(f"wrote {step.path}")
+            elif step.say:
+                self.report.append(step.say)
+
+    def _run(
+        self, step: Step, because: Because, tools: Tools, cwd: str, environment: tuple[tuple[str, str], ...]
+    ) -> CommandResult:
+        command = Command(
+            argv=step.argv,
+            cwd=cwd,
+            turn=0,
+            step=0,
+            skill=because.skill,
+            file=because.file,
+            line=because.line,
+            stdin=step.stdin,
+            environment=environment,
+            derived=because.derived,
+        )
+        return tools.run(command)
+
+    def _make_output_folder(self, tools: Tools) -> None:
+        if not self.has_output_folder:
+            self.has_output_folder = True
+            folder = f"{tools.layout.workspace}/{OUTPUT_FOLDER}"
+            tools.run(Command(("mkdir", "-p", folder), tools.layout.workspace, turn=0, step=0))
+
+    def _surroundings(self, loaded: Loaded, tools: Tools) -> Surroundings:
+        members = {
+            path: installed_path(loaded.skill, tools.layout, path) for path in sorted(loaded.package.files)
+        }
+        return Surroundings(tools.layout, tuple(tools.inputs()), tuple(self.outputs), members)
+
+    def _follow(self, result: CommandResult, because: Because, loaded: Loaded, tools: Tools) -> None:
+        """Instructions in what a command printed are followed once; what those print is not read again."""
+        self.facts.update(facts_in(result.stdout))
+        if because.derived:
+            return
+        derived = Because(because.skill, because.file, because.line, True)
+        for directive in instructions_in(result.stdout, because.file):
+            key = f"{directive.kind}:{directive.quote}"
+            if key in self.followed or self.derived >= DERIVED_PER_TURN or directive.mention:
+                continue
+            if directive.confidence < LEAST_CONFIDENCE_DERIVED:
+                continue
+            self.followed.add(key)
+            self.derived += 1
+            self.do(self.steps_of(directive, loaded, tools), derived, loaded, tools)
+
+    def steps_of(self, directive: Directive, loaded: Loaded, tools: Tools) -> tuple[Step, ...]:
+        match directive.kind:
+            case DirectiveKind.RUN:
+                line = fill(directive.command, loaded.values)
+                return (Step(argv=line.argv, stdin=line.stdin),) if line.text else compiled_steps(directive)
+            case DirectiveKind.REMEMBER:
+                return (remember_step(directive, tools.layout),)
+            case DirectiveKind.ACT:
+                return steps_for(directive, self._surroundings(loaded, tools))
+            case _:
+                return ()
