@@ -70,9 +70,8 @@ def read_directives(compilation: Compilation, seen: Sightings) -> None:
         elif directive.kind is DirectiveKind.ACT:
             _act(directive, place, seen)
         else:
-            seen.add(
-                place, _STEPS[directive.kind], directive.object or directive.quote, ResourceClass.CONVERSATION
-            )
+            what = ": ".join(filter(None, (directive.target, directive.object or directive.quote)))
+            seen.add(place, _STEPS[directive.kind], what, ResourceClass.CONVERSATION)
     for sentence in compilation.uncompiled:
         if sentence.sensitive:
             seen.opaque(Place(sentence.file, sentence.line, "prose"), "uncompiled:prose", 0.3)

@@ -1,0 +1,119 @@
+"""Questions to a declaration: does it name this host, this path, this kind of effect, and where?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from conjunct.model import ActionKind, Capability, ReachableAction, ReachSet, ResourceClass, Skill
+from conjunct.reach.resources import bare_host, normalise_path
+
+_GENERIC_LABELS = frozenset(
+    {"api", "www", "app", "com", "org", "net", "io", "dev", "ai", "co", "cloud", "data", "cdn", "raw",
+     "docs", "eu", "us", "prod", "rest", "v1", "edu", "gov", "web", "static"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The declaration of one skill, indexed for the checks."""
+
+    hosts: dict[str, Capability]
+    described_hosts: frozenset[str]
+    """Hosts named above the body."""
+    classes: dict[tuple[ActionKind, ResourceClass], Capability]
+    described: frozenset[tuple[ActionKind, ResourceClass]]
+    """Kinds of effect that name or description speak of."""
+    resources: dict[tuple[ActionKind, str], Capability]
+    words: frozenset[str]
+    """Words of name and description."""
+
+    def host(self, url: str) -> Capability | None:
+        """The capability that names the host, its parent domain, or another host of the same domain."""
+        host = bare_host(url)
+        labels = host.split(".")
+        for start in range(max(1, len(labels) - 1)):
+            found = self.hosts.get(".".join(labels[start:]))
+            if found is not None:
+                return found
+        if "*" in host:
+            return None
+        known = set(labels) - _GENERIC_LABELS
+        for name, capability in self.hosts.items():
+            if len(labels) > 1 and ".".join(labels[-2:]) == ".".join(name.split(".")[-2:]) and known:
+                return capability
+        return None
+
+    def describes_host(self, url: str) -> bool:
+        """Whether name or description name the host or the service it belongs to."""
+        host = bare_host(url)
+        if host in self.described_hosts:
+            return True
+        labels = {label for label in host.split(".") if len(label) > 2} - _GENERIC_LABELS
+        parts = {
+            part for label in labels for part in re.split(r"[-_]", label) if len(part) > 2
+        } - _GENERIC_LABELS
+        joined = "".join(sorted(self.words))
+        return bool((labels | parts) & self.words) or any(
+            len(label) > 5 and label in joined for label in labels
+        )
+
+    def covers(
+        self, kind: ActionKind, resource_class: ResourceClass, resource: str = ""
+    ) -> Capability | None:
+        """The capability that declares an effect: the resource by name, else its class in general."""
+        found = self.classes.get((kind, resource_class))
+        if found is not None:
+            return found
+        return self.resources.get((kind, normalise_path(resource))) if resource else None
+
+
+def declared_of(skill: Skill, reach: ReachSet) -> Declared:
+    """Index a declaration."""
+    hosts: dict[str, Capability] = {}
+    described_hosts: set[str] = set()
+    classes: dict[tuple[ActionKind, ResourceClass], Capability] = {}
+    described: set[tuple[ActionKind, ResourceClass]] = set()
+    named: dict[tuple[ActionKind, str], Capability] = {}
+    for capability in reach.capabilities:
+        above = capability.line < skill.body_line
+        if (
+            capability.resource_class in (ResourceClass.NETWORK, ResourceClass.LOOPBACK)
+            and capability.resource != "*"
+        ):
+            hosts.setdefault(capability.resource, capability)
+            if above:
+                described_hosts.add(capability.resource)
+            continue
+        named.setdefault((capability.kind, normalise_path(capability.resource)), capability)
+        key = (capability.kind, capability.resource_class)
+        if capability.resource == "*" or capability.resource_class is not ResourceClass.SECRET:
+            classes.setdefault(key, capability)
+            if above:
+                described.add(key)
+    return Declared(
+        hosts,
+        frozenset(described_hosts),
+        classes,
+        frozenset(described),
+        named,
+        words_of(f"{skill.name} {skill.declaration.description}"),
+    )
+
+
+_WORD = re.compile(r"[a-z0-9]{2,40}")
+
+
+@lru_cache(maxsize=8192)
+def words_of(text: str) -> frozenset[str]:
+    """Lower-case words and numbers of a text, at most 20,000 characters of it."""
+    return frozenset(_WORD.findall(text[:20_000].lower()))
+
+
+def is_network(action: ReachableAction) -> bool:
+    """Whether an action reaches a host that is not this machine."""
+    return (
+        action.kind in (ActionKind.CONNECT, ActionKind.SEND)
+        and action.resource_class is ResourceClass.NETWORK
+    )

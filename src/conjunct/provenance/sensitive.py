@@ -1,0 +1,394 @@
+"""Sensitive reach against the declaration: one rule per kind of effect."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from conjunct.model import (
+    ActionKind,
+    Finding,
+    Layer,
+    ReachableAction,
+    ReachSet,
+    ResourceClass,
+    Severity,
+    Skill,
+)
+from conjunct.provenance.declared import Declared, is_network
+from conjunct.reach.resources import (
+    audience_of,
+    bare_host,
+    host_matches,
+    is_drop_host,
+    is_registry,
+)
+
+_SURE = 0.6
+"""Confidence from which an action leads to more than a note."""
+
+_SHOWN = 12
+"""Findings of one code per skill: the first ones by file and line; a count stands for the rest."""
+
+_CHANGES = (ActionKind.WRITE, ActionKind.DELETE)
+_STANDING = {
+    ResourceClass.AGENT_CONFIGURATION: ("claims.agent-configuration", "the agent's configuration"),
+    ResourceClass.AGENT_MEMORY: ("claims.agent-memory", "the agent's standing instructions"),
+    ResourceClass.OTHER_SKILL: ("claims.other-skill", "another skill"),
+    ResourceClass.SCHEDULE: ("claims.schedule", "a schedule"),
+    ResourceClass.SHELL_STARTUP: ("claims.shell-startup", "start-up files"),
+}
+_KEPT_FROM_DELETION = (
+    ResourceClass.PRIVATE,
+    ResourceClass.SYSTEM,
+    ResourceClass.HISTORY,
+    ResourceClass.SECRET,
+)
+_PERSONAL = (
+    ResourceClass.PRIVATE,
+    ResourceClass.HISTORY,
+    ResourceClass.AGENT_MEMORY,
+    ResourceClass.CONVERSATION,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One skill as the rules see it: mentions left out, lines that ran known."""
+
+    skill: Skill
+    reach: ReachSet
+    declared: Declared
+    actions: tuple[ReachableAction, ...]
+    exercised: frozenset[tuple[str, int]]
+
+    def finding(
+        self,
+        code: str,
+        message: str,
+        action: ReachableAction,
+        severity: Severity,
+        question: str | None = None,
+    ) -> Finding:
+        """A finding at an action; a line that ran is judged by what it did, so it is a note here."""
+        ran = (action.file, action.line) in self.exercised
+        if ran and severity is Severity.REVIEW and code != "claims.remote-code":
+            severity, question = Severity.NOTE, None
+        under = f", only if {action.guards[-1].text}" if action.guards else ""
+        return Finding(
+            skill=self.skill.id,
+            layer=Layer.CLAIMS,
+            code=code,
+            message=f"{message} ({action.file}:{action.line}{under})",
+            severity=severity,
+            file=action.file,
+            line=action.line,
+            question=question if severity is Severity.REVIEW else None,
+        )
+
+
+def checked_of(
+    skill: Skill, reach: ReachSet, declared: Declared, exercised: Collection[tuple[str, int]] | None
+) -> Checked:
+    """What the rules look at: everything reachable that is not merely mentioned."""
+    actions = tuple(action for action in reach.actions if not action.mention)
+    return Checked(skill, reach, declared, actions, frozenset(exercised or ()))
+
+
+def sensitive_findings(checked: Checked) -> list[Finding]:
+    """All findings about sensitive reach, at most a dozen per code."""
+    found: list[Finding] = []
+    for rule in _RULES:
+        made = list(rule(checked))
+        found.extend(made[:_SHOWN])
+        if len(made) > _SHOWN:
+            last = made[_SHOWN - 1]
+            found.append(
+                Finding(
+                    last.skill,
+                    Layer.CLAIMS,
+                    last.code,
+                    f"and {len(made) - _SHOWN} more like this",
+                    Severity.NOTE,
+                    last.file,
+                )
+            )
+    return found
+
+
+# ---- rules
+
+
+def _remote_code(checked: Checked) -> Iterator[Finding]:
+    for action in checked.actions:
+        if action.kind is ActionKind.REMOTE_CODE and action.confidence >= 0.5:
+            host = bare_host(action.resource)
+            where = host if host and host != "*" else "an address that the source does not fix"
+            yield checked.finding(
+                "claims.remote-code",
+                f"runs what it fetches from {action.resource}",
+                action,
+                Severity.REVIEW,
+                f"May it run code from {where}?",
+            )
+
+
+def _secret_flow(checked: Checked) -> Iterator[Finding]:
+    """A credential is read and a host is reached whose business it is not, and no sentence says so."""
+    secrets = [item for item in checked.actions if item.resource_class is ResourceClass.SECRET]
+    reads = [item for item in secrets if item.kind in (ActionKind.READ, ActionKind.SEND)]
+    network = [item for item in checked.actions if is_network(item)]
+    for secret in reads:
+        audience = audience_of(secret.resource)
+        foreign = [
+            item
+            for item in network
+            if not (audience and host_matches(item.resource, audience))
+            and not is_registry(item.resource)
+            and checked.declared.host(item.resource) is None
+            and (item.kind is ActionKind.SEND or secret.file == item.file)
+        ]
+        named = checked.declared.covers(ActionKind.READ, ResourceClass.SECRET, secret.resource)
+        if foreign and _is_someone_elses(secret) and (named is None or _everything(secret)):
+            target = foreign[0]
+            place = (
+                "an address that the source does not fix"
+                if "*" in bare_host(target.resource)
+                else target.resource
+            )
+            yield checked.finding(
+                "claims.secret-flow",
+                f"reads {secret.resource} and reaches {place}, neither of which the text names",
+                secret,
+                Severity.REVIEW if min(secret.confidence, target.confidence) >= _SURE else Severity.NOTE,
+                f"May it read {secret.resource} and reach {place}?",
+            )
+        elif named is None:
+            yield checked.finding(
+                "claims.undeclared-secret",
+                f"reads {secret.resource}, which the text does not speak of",
+                secret,
+                Severity.NOTE,
+            )
+
+
+def _is_someone_elses(secret: ReachableAction) -> bool:
+    """A credential that is not the skill's own: a file, a well-known variable, the whole environment."""
+    resource = secret.resource
+    if not resource.startswith("env:"):
+        return resource not in (".env", ".env.local") and not resource.startswith("<package>")
+    return resource == "env:*"
+
+
+def _everything(secret: ReachableAction) -> bool:
+    return secret.resource == "env:*"
+
+
+def _private_flow(checked: Checked) -> Iterator[Finding]:
+    reads = [
+        item
+        for item in checked.actions
+        if item.kind is ActionKind.READ and item.resource_class in _PERSONAL and item.confidence >= _SURE
+    ]
+    sends = [
+        item
+        for item in checked.actions
+        if item.kind is ActionKind.SEND and is_network(item) and checked.declared.host(item.resource) is None
+    ]
+    for read in reads:
+        if sends and checked.declared.covers(ActionKind.READ, read.resource_class, read.resource) is None:
+            yield checked.finding(
+                "claims.private-flow",
+                f"reads {read.resource} and sends to {sends[0].resource}, neither of which the text names",
+                read,
+                Severity.REVIEW,
+                f"May it read {read.resource} and send to {bare_host(sends[0].resource)}?",
+            )
+
+
+def _network(checked: Checked) -> Iterator[Finding]:
+    declared = checked.declared
+    told: set[tuple[str, str]] = set()
+    for action in checked.actions:
+        if not is_network(action) or is_registry(action.resource):
+            continue
+        host = bare_host(action.resource)
+        if (host, action.kind) in told:
+            continue
+        told.add((host, action.kind))
+        in_prose = action.source == "prose"
+        if is_drop_host(host) or _is_public_address(host):
+            if not declared.describes_host(host) and action.confidence >= _SURE:
+                yield checked.finding(
+                    "claims.drop-host",
+                    f"reaches {action.resource}, where anybody can collect or serve anything",
+                    action,
+                    Severity.REVIEW,
+                    f"May it reach {host}?",
+                )
+            continue
+        if declared.host(action.resource) is not None:
+            continue
+        in_general = declared.covers(action.kind, ResourceClass.NETWORK) or (
+            action.kind is ActionKind.CONNECT and declared.covers(ActionKind.SEND, ResourceClass.NETWORK)
+        )
+        if in_general:
+            yield checked.finding(
+                "claims.host-not-named",
+                f"reaches {action.resource}, which no text names",
+                action,
+                Severity.NOTE,
+            )
+        elif action.kind is ActionKind.SEND and not in_prose:
+            sure = action.confidence >= _SURE
+            yield checked.finding(
+                "claims.undeclared-send",
+                f"sends to {action.resource}, and nothing in the text says that anything leaves the machine",
+                action,
+                Severity.REVIEW if sure else Severity.NOTE,
+                f"May it send data to {host}?",
+            )
+        else:
+            yield checked.finding(
+                "claims.undeclared-connect",
+                f"connects to {action.resource}, and nothing in the text speaks of the network",
+                action,
+                Severity.NOTE,
+            )
+
+
+def _body_destination(checked: Checked) -> Iterator[Finding]:
+    """Prose that orders data to a host which neither name nor description lead a reader to expect."""
+    personal = {
+        (item.file, item.line)
+        for item in checked.actions
+        if item.source == "prose"
+        and item.kind is ActionKind.READ
+        and item.resource_class in (*_PERSONAL, ResourceClass.SECRET)
+    }
+    for action in checked.actions:
+        if action.kind is not ActionKind.SEND or action.source != "prose" or not is_network(action):
+            continue
+        host = bare_host(action.resource)
+        if "*" in host or "." not in host or is_drop_host(host) or action.confidence < _SURE:
+            continue
+        if checked.declared.describes_host(host):
+            continue
+        if (action.file, action.line) in personal:
+            yield checked.finding(
+                "claims.body-destination",
+                f"orders private data or credentials to be sent to {action.resource}",
+                action,
+                Severity.REVIEW,
+                f"May it send private data to {host}?",
+            )
+        elif (ActionKind.SEND, ResourceClass.NETWORK) not in checked.declared.described:
+            yield checked.finding(
+                "claims.body-destination",
+                f"orders data to be sent to {action.resource}; the description does not speak of sending",
+                action,
+                Severity.REVIEW,
+                f"May it send data to {host}?",
+            )
+
+
+def _standing(checked: Checked) -> Iterator[Finding]:
+    """What stays behind: configuration, memory, other skills, schedules, start-up files."""
+    for action in checked.actions:
+        if action.kind not in _CHANGES or action.resource_class not in _STANDING:
+            continue
+        code, what = _STANDING[action.resource_class]
+        declared = checked.declared.covers(ActionKind.WRITE, action.resource_class, action.resource)
+        if declared is not None:
+            continue
+        yield checked.finding(
+            code,
+            f"changes {what} ({action.resource}), which the text does not speak of",
+            action,
+            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
+            f"May it change {action.resource}?",
+        )
+
+
+def _deletion(checked: Checked) -> Iterator[Finding]:
+    for action in checked.actions:
+        if action.kind is not ActionKind.DELETE or action.resource_class not in _KEPT_FROM_DELETION:
+            continue
+        wide = re.fullmatch(r"(?:~|/|/\*|~/\*|/home/?\*?|~/?)", action.resource) is not None
+        declared = checked.declared.covers(ActionKind.DELETE, ResourceClass.PRIVATE)
+        named = checked.declared.resources.get((ActionKind.WRITE, action.resource))
+        if (declared or named) and not wide:
+            continue
+        yield checked.finding(
+            "claims.deletion",
+            f"deletes {action.resource}, outside workspace and own files",
+            action,
+            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
+            f"May it delete {action.resource}?",
+        )
+
+
+def _opaque(checked: Checked) -> Iterator[Finding]:
+    for action in checked.actions:
+        if action.kind is not ActionKind.OPAQUE:
+            continue
+        what = action.resource
+        if what.startswith("encoded:"):
+            yield checked.finding(
+                "claims.opaque-executed",
+                "runs an encoded or encrypted blob of the package",
+                action,
+                Severity.REVIEW,
+                "May it run code that cannot be read?",
+            )
+        elif what.startswith("unpickle:"):
+            yield checked.finding(
+                "claims.unsafe-deserialisation", f"unpickles data ({what[9:]})", action, Severity.NOTE
+            )
+        elif not what.startswith("uncompiled:"):
+            yield checked.finding("claims.opaque", f"cannot be read ({what})", action, Severity.NOTE)
+
+
+def _autorun(checked: Checked) -> Iterator[Finding]:
+    for action in checked.actions:
+        whole = action.resource_class is ResourceClass.OWN_PACKAGE or " " in action.resource
+        if action.source == "autorun" and action.kind is ActionKind.EXEC and whole:
+            yield checked.finding(
+                "claims.autorun", f"runs by itself: {action.resource}", action, Severity.NOTE
+            )
+
+
+def _install(checked: Checked) -> Iterator[Finding]:
+    told: set[str] = set()
+    for action in checked.actions:
+        if action.kind is ActionKind.INSTALL and action.resource not in told:
+            told.add(action.resource)
+            yield checked.finding(
+                "claims.install",
+                f"installs {action.resource}: reach of unknown extent",
+                action,
+                Severity.NOTE,
+            )
+
+
+def _is_public_address(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+_RULES: tuple[Callable[[Checked], Iterator[Finding]], ...] = (
+    _remote_code,
+    _secret_flow,
+    _private_flow,
+    _network,
+    _body_destination,
+    _standing,
+    _deletion,
+    _opaque,
+    _autorun,
+    _install,
+)
