@@ -113,7 +113,8 @@ def _gunzip(packed: BinaryIO, plain: BinaryIO, result: Unpacked, bounds: Bounds)
     made = 0
     try:
         with gzip.GzipFile(fileobj=packed) as stream:
-            while chunk := stream.read(_CHUNK):
+            # `read1` gives what came out before a damaged place; `read` would lose it.
+            while chunk := stream.read1(_CHUNK):
                 plain.write(chunk)
                 made += len(chunk)
                 _look_at_ratio(made, packed.tell(), bounds)

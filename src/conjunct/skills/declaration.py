@@ -21,7 +21,6 @@ DESCRIPTION_LIMIT = 1024
 METADATA_LIMIT = 1_000
 METADATA_TEXT_LIMIT = 4_096
 
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _VARIABLE_IN_TEXT = re.compile(r"\b[A-Z][A-Z0-9]{0,63}(?:_[A-Z0-9]{1,63}){1,8}\b")
 _PROGRAM = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.+-]{0,127}")
@@ -86,7 +85,7 @@ def _name(front: FrontMatter, folder: str, file: str, notes: Notes) -> str:
                 line=line,
             )
         return safe_name(folder)
-    if len(declared) > NAME_LIMIT or not _NAME.fullmatch(declared):
+    if not _is_standard(declared):
         notes.add(
             "front-matter.name-form",
             f"name {declared!r} is not 1 to {NAME_LIMIT} lower-case letters, digits and single hyphens",
@@ -101,6 +100,12 @@ def _name(front: FrontMatter, folder: str, file: str, notes: Notes) -> str:
             line=line,
         )
     return safe_name(declared)
+
+
+def _is_standard(name: str) -> bool:
+    """The specification's form; its reference reader takes letters of every script."""
+    parts = unicodedata.normalize("NFC", name).split("-")
+    return len(name) <= NAME_LIMIT and all(part.isalnum() and part == part.lower() for part in parts)
 
 
 def safe_name(name: str) -> str:

@@ -71,12 +71,7 @@ def read_registry(
     """
     path = Path(path)
     area = staging if staging is not None else default_staging()
-    try:
-        area.mkdir(parents=True, exist_ok=True, mode=0o755)
-    except OSError as error:
-        raise IntakeError(
-            f"cannot create the staging folder {area}: {error.strerror}; name another"
-        ) from error
+    _make_staging(area)
     if path.name.lower() == "skill.md" and path.is_file():
         path = path.parent
     notes = Notes(limit=100_000)
@@ -84,6 +79,21 @@ def read_registry(
     if not skills:
         raise IntakeError(_nothing(path, notes))
     return Registry(printable(str(path)), with_unique_ids(skills), notes.findings(""))
+
+
+def _make_staging(area: Path) -> None:
+    """Create the staging folder, passable for everybody whatever the umask: another user reads it later."""
+    missing = [folder for folder in (area, *area.parents) if not folder.exists()]
+    try:
+        for folder in reversed(missing):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o755)
+        if not area.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    except OSError as error:
+        raise IntakeError(
+            f"cannot create the staging folder {area}: {error.strerror}; name another"
+        ) from error
 
 
 def _read_path(path: Path, staging: Path, notes: Notes, bounds: Bounds, follow: Follow) -> list[Skill]:
