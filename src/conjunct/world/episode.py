@@ -18,6 +18,7 @@ from conjunct.world.effects import WorldFiles
 from conjunct.world.layers import package_folders
 from conjunct.world.limits import Watchdog
 from conjunct.world.observer import Ending, Observer
+from conjunct.world.processors import claim_processor
 from conjunct.world.sandbox import Sandbox, bring_up_network
 from conjunct.world.sinkhole import DEFAULT_PORT, Sinkhole, nft_rules
 from conjunct.world.sinkhole_tls import Authority
@@ -60,6 +61,7 @@ class EpisodeService:
         self._plan = plan
         self._spec = plan.spec
         self._limits = plan.spec.limits
+        self._processor = claim_processor(plan.place.parent)
         home = plan.spec.layout.home
         self._stage = set_stage(
             plan.place, home=home, layers=plan.layers, system=plan.system, limits=self._limits
@@ -80,7 +82,8 @@ class EpisodeService:
     # ---- files
 
     def read(self, path: str) -> bytes | None:
-        """Content of a regular file."""
+        """Content of a regular file, read by the agent itself."""
+        self._observer.looked(path)
         return self._files.read(path)
 
     def exists(self, path: str) -> bool:
@@ -141,6 +144,7 @@ class EpisodeService:
             limits=self._limits,
             traced=self._spec.traced,
             nonce=secrets.token_hex(16),
+            processor=self._processor,
         )
         sandbox.start(
             binds=self._plan.binds,
@@ -170,6 +174,7 @@ class EpisodeService:
     def _wait(self, sandbox: Sandbox, streams: Streams, command: Command) -> Ending:
         """Serve the streams until the command has ended or must be ended."""
         ending = Ending()
+        self._breach = self._breach if self._observer.survivors else ""
         left = self._limits.episode_seconds - self._used_seconds
         deadline = time.monotonic() + min(self._limits.command_seconds, left)
         streams.register(self._selector)

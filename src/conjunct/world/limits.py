@@ -109,6 +109,8 @@ class Watchdog:
                 self._on_breach("process-limit")
             if sum(map(memory_of, processes)) + memory_files > self._limits.memory_bytes:
                 self._on_breach("memory-limit")
+                # What is gone with the processes must not count against the next command.
+                memory_files = 0
             if self._trace is not None and self._trace_size() > self._limits.trace_bytes:
                 self._on_breach("trace-limit")
             if time.monotonic() > deadline:

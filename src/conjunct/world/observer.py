@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conjunct.model import Action, CommandRecord
+from conjunct.model import Action, CommandRecord, TouchMode
 from conjunct.world.changes import ChangeLog
 from conjunct.world.deliveries import Deliveries
 from conjunct.world.facts import CommandFacts
@@ -47,11 +47,18 @@ class Observer:
         self._sinkhole = sinkhole
         self._layout = layout
         self._recogniser = Recogniser(planted)
+        self._planted = frozenset(one.path for one in planted)
+        # A minted variable is in every environment: what a command writes may always hold it.
+        self._exposed = any(path.startswith("env:") for path in self._planted)
         self._deliveries = Deliveries(self._recogniser, sinkhole.names.name)
         self._tape: TraceTape | None = None
         self._trace: EpisodeTrace | None = None
         self._survivors: tuple[int, ...] = ()
         self._last: Command | None = None
+
+    def looked(self, path: str) -> None:
+        """The agent has read a file itself: it may carry what it read into any later command."""
+        self._exposed = self._exposed or path in self._planted
 
     @property
     def survivors(self) -> tuple[int, ...]:
@@ -62,7 +69,7 @@ class Observer:
         """Read the trace of the sandbox that has just started."""
         tape.skip_start(seconds=_TRACE_WAIT_SECONDS)
         self._tape = tape
-        self._trace = EpisodeTrace(self._layout, packages, frozenset({init_pid, tape.server_pid}))
+        self._trace = EpisodeTrace(self._layout, packages, tape.server_pids | {init_pid})
 
     def result(self, command: Command, ending: Ending) -> CommandResult:
         """Everything about a command that has ended."""
@@ -75,7 +82,7 @@ class Observer:
             self._deliveries.named(facts.actions),
             change.effects,
             before=change.contents,
-            recogniser=self._recogniser,
+            recogniser=self._recogniser if self._saw_planted(facts) else None,
             layout=self._layout,
             command=command,
         )
@@ -122,8 +129,24 @@ class Observer:
             alive=frozenset(ending.alive),
         )
 
+    def _saw_planted(self, facts: CommandFacts) -> bool:
+        """Whether planted data can be in what was written: somebody looked at some of it by now.
+
+        Looking for it in every encoding is dear, and most commands never see any.
+        """
+        if not self._exposed:
+            self._exposed = (
+                self._trace is None
+                or bool(facts.undetermined)
+                or any(
+                    touch.mode is TouchMode.EVERYTHING or (touch.found and touch.path in self._planted)
+                    for touch in facts.touches
+                )
+            )
+        return self._exposed
+
     def _delivered(self, facts: CommandFacts, command: Command) -> tuple[Action, ...]:
-        if facts.connections or self._trace is None:
+        if facts.connections or (self._trace is None and self._sinkhole.arrivals()):
             self._sinkhole.settle()
         return self._deliveries.actions(self._sinkhole.arrivals(), facts.connections, command)
 
@@ -142,7 +165,7 @@ class Observer:
             self._deliveries.named(facts.actions),
             change.effects,
             before=change.contents,
-            recogniser=self._recogniser,
+            recogniser=self._recogniser if self._saw_planted(facts) else None,
             layout=self._layout,
             command=command,
         )

@@ -33,14 +33,15 @@ def with_changes(
     effects: Sequence[FileEffect],
     *,
     before: Mapping[str, bytes | None],
-    recogniser: Recogniser,
+    recogniser: Recogniser | None,
     layout: Layout,
     command: Command,
 ) -> tuple[Action, ...]:
     """The traced actions with what the file system says about each change; a change nobody was seen making is
     an action of the command itself.
 
-    `before`: content of the changed files before the command, `None` where there was none.
+    `recogniser`: `None` where no planted data can be in what was written. `before`: content of the changed
+    files before the command, `None` where there was none.
     """
     by_path = {effect.path: effect for effect in effects if effect.kind is not EffectKind.FOLDER}
     told: set[str] = set()
@@ -68,7 +69,9 @@ def with_changes(
     return tuple(result)
 
 
-def _described(action: Action, effect: FileEffect, old: bytes | None, recogniser: Recogniser) -> Action:
+def _described(
+    action: Action, effect: FileEffect, old: bytes | None, recogniser: Recogniser | None
+) -> Action:
     if effect.kind is not EffectKind.WRITTEN:
         return action
     change = "created" if old is None else "modified"
@@ -76,7 +79,7 @@ def _described(action: Action, effect: FileEffect, old: bytes | None, recogniser
     detail = dict(action.detail) | {"change": change, "added": added, "removed": removed}
     return replace(
         action,
-        canaries=recogniser.find(effect.content),
+        canaries=recogniser.find(effect.content) if recogniser is not None else (),
         size=len(effect.content),
         sha256=hashlib.sha256(effect.content).hexdigest(),
         excerpt=effect.content[:_EXCERPT_CHARACTERS].decode("utf-8", "replace"),

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from conjunct.errors import WorldError
+from conjunct.world.processors import on_processor
 from conjunct.world.seccomp import filter_program, refusal_expressions, trace_expression
 from conjunct.world.spec import Command, Limits
 from conjunct.world.system import SYSTEM_FOLDERS, USER_ID, WRITABLE_FOLDERS
@@ -68,8 +69,14 @@ def _feed(argv: Sequence[str], text: str, what: str) -> None:
 class Sandbox:
     """One running sandbox. `start` once, then `begin`, `next_message`, `kill`, and `stop`."""
 
-    def __init__(self, *, root: Path, trace: Path, limits: Limits, traced: bool, nonce: str) -> None:
-        """`root`: the tree whose parts the commands see; `trace`: file for the tracer's lines."""
+    def __init__(
+        self, *, root: Path, trace: Path, limits: Limits, traced: bool, nonce: str, processor: int
+    ) -> None:
+        """`root`: the tree whose parts the commands see; `trace`: file for the tracer's lines.
+
+        `processor`: the one on which everything runs.
+        """
+        self._processor = processor
         self._root = root
         self._trace = trace
         self._limits = limits
@@ -93,15 +100,16 @@ class Sandbox:
         errors = os.open(
             self._trace.parent / "errors", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600
         )
-        self._process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=errors,
-            stderr=errors,
-            pass_fds=(theirs.fileno(), source, filters, status_write),
-            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-            cwd="/",
-        )
+        with on_processor(self._processor):
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+                pass_fds=(theirs.fileno(), source, filters, status_write),
+                env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+                cwd="/",
+            )
         theirs.close()
         for descriptor in (source, filters, status_write):
             os.close(descriptor)
@@ -165,7 +173,7 @@ class Sandbox:
         argv += ["--bind", str(root / home.lstrip("/")), home]
         for source, destination in binds:
             argv += ["--ro-bind", source, destination]
-        argv += ["--dir", "/root", "--chmod", "0700", "/root"]
+        argv += ["--perms", "0000", "--dir", "/root"]
         argv += ["--remount-ro", "/usr/local", "--remount-ro", "/dev", "--remount-ro", "/"]
         argv += ["--clearenv", "--chdir", "/"]
         for name, value in environment.items():

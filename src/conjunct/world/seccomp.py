@@ -22,11 +22,13 @@ _ERRNO = 0x00050000
 _LOAD = 0x20
 _JUMP_EQUAL = 0x15
 _JUMP_AT_LEAST = 0x35
+_JUMP_ANY_BIT = 0x45
 _RETURN = 0x06
 
 _SIGSTOP = 19
 _FOREIGN_BIT = 0x40000000
 _F_SETSIG = 10
+_CLONE_UNTRACED = 0x00800000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,16 @@ def _argument(index: int) -> int:
     return 16 + 8 * index
 
 
-def _when(number: int, tests: tuple[tuple[int, int], ...], action: int) -> bytes:
-    """`action` where the call is `number` and every (argument, value) test holds. Leaves the number
-    loaded.
+def _when(number: int, tests: tuple[tuple[int, int], ...], action: int, *, code: int = _JUMP_EQUAL) -> bytes:
+    """`action` where the call is `number` and every (argument, value) test holds.
+
+    The number stays loaded. `code`: how an argument is compared with its value.
     """
     body = b""
     for position, (index, value) in enumerate(tests):
         remaining = 2 * (len(tests) - position - 1) + 1
         body += _instruction(_LOAD, _argument(index))
-        body += _instruction(_JUMP_EQUAL, value, 0, remaining)
+        body += _instruction(code, value, 0, remaining)
     body += _instruction(_RETURN, action)
     if tests:
         body += _instruction(_LOAD, 0)
@@ -109,6 +112,8 @@ def filter_program(*, traced: bool, table: CallTable | None = None) -> bytes:
         program += _when(table.number(name), ((pid_argument, 1), (signal_argument, _SIGSTOP)), trap)
     for name, pid_argument in _ADJUSTMENTS:
         program += _when(table.number(name), ((pid_argument, 1),), trap)
+    # A child out of the tracer's sight gets ENOSYS for every traced call; nobody honest asks for one.
+    program += _when(table.number("clone"), ((0, _CLONE_UNTRACED),), trap, code=_JUMP_ANY_BIT)
     # A descriptor's owner may be any process of the user, and F_SETSIG chooses the signal it gets.
     program += _when(table.number("fcntl"), ((1, _F_SETSIG),), _ERRNO | errno.EINVAL)
     return program + _instruction(_RETURN, allow)

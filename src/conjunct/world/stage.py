@@ -117,7 +117,7 @@ def set_stage(place: Path, *, home: str, layers: Sequence[Path], system: Path, l
         kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
         kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV)
         _bound_shared_memory(limits)
-        options = f"size={limits.disk_bytes},nr_inodes=65536,mode=0755"
+        options = f"size={limits.disk_bytes},nr_inodes=16384,mode=0755"
         kernel.mount("tmpfs", place, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
         os.chdir(place)
         record = Path("record")

@@ -36,13 +36,13 @@ class TraceTape:
         self._writing = writing
         self._descriptor = -1
         self._pending = bytearray()
-        self.server_pid = 0
+        self.server_pids: frozenset[int] = frozenset()
+        """The command server and what started it: their lines are no facts."""
 
     def skip_start(self, *, seconds: float) -> None:
-        """Read to the mark with which the command server began; remember its pid."""
-        lines, found = self._until("hello", 0, seconds)
-        if found:
-            self.server_pid = _pid_of(lines[-1])
+        """Read to the mark with which the command server began; remember who was there."""
+        lines, _found = self._until("hello", 0, seconds)
+        self.server_pids = frozenset(map(_pid_of, lines))
 
     def cut(self, step: int, *, seconds: float) -> Stretch:
         """Everything up to the mark of the end of command `step`, waiting for it at most so long."""
