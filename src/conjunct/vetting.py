@@ -34,13 +34,16 @@ from conjunct.plan import (
     Exploration,
     Join,
     Scope,
+    TwinFinding,
     count_contexts,
     explore,
     footprint,
     joins,
+    twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
 from conjunct.provenance import check_claims
+from conjunct.reach.resources import audience_of, bare_host, host_matches
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
 from conjunct.run.setting import Setting
@@ -82,6 +85,7 @@ class Vetting:
         self.fingerprint = setting.fingerprint()
         self.found = {skill.id: Exploration(skill.id) for skill in candidates}
         self.audits = {skill.id: _Audit() for skill in candidates}
+        self.twins: dict[str, list[TwinFinding]] = {skill.id: [] for skill in candidates}
         self.failures: list[str] = []
         self._table = self._carriers()
 
@@ -102,6 +106,7 @@ class Vetting:
         drive(alone, executor, store, watch=lambda p: show("alone and under contexts", p))
         pairs = self._joins(background)
         drive(self._pair_plans(pairs), executor, store, watch=lambda p: show("partners that meet", p))
+        drive(self._twin_plans(), executor, store, watch=lambda p: show("twin worlds", p))
         drive(self._audit_plans(), executor, store, watch=lambda p: show("audit of settled contexts", p))
 
     def _carriers(self) -> CarrierTable:
@@ -176,6 +181,13 @@ class Vetting:
         return {
             name: explore(self.scope(self.setting.skills_by_id[name]), self.found[name], starts=contexts)
             for name, contexts in starts.items()
+        }
+
+    def _twin_plans(self) -> dict[str, Plan]:
+        return {
+            name: twins(name, found.episodes, self.twins[name])
+            for name, found in self.found.items()
+            if not found.triggers
         }
 
     # ---- audit
@@ -288,7 +300,12 @@ class Vetting:
         return Evidence(
             skill=skill,
             triggers=tuple(found.triggers),
-            findings=(*skill.findings, *self._claims(skill), *self._audit_findings(skill)),
+            findings=(
+                *skill.findings,
+                *self._claims(skill),
+                *self._twin_findings(skill),
+                *self._audit_findings(skill),
+            ),
             profile=delta_profile(skill.id, found.episodes, ()),
             coverage=coverage,
             invalid=validity_failures(
@@ -323,6 +340,13 @@ class Vetting:
             for line in numbers
         }
         return frozenset(lines)
+
+    def _twin_findings(self, skill: Skill) -> tuple[Finding, ...]:
+        return tuple(
+            twin_finding(skill.id, one)
+            for one in self.twins[skill.id]
+            if one.kind == "untraced-differs" or not _all_business(one.destination, one.secrets)
+        )
 
     def _audit_findings(self, skill: Skill) -> tuple[Finding, ...]:
         differed = self.audits[skill.id].differed
@@ -385,6 +409,40 @@ def normalised(episode: Episode) -> frozenset[tuple[str, str, bool, tuple[str, .
         (str(action.kind), action.resource, action.completed, action.canaries)
         for action in episode.trace.actions
         if action.skills()
+    )
+
+
+def twin_finding(skill: str, one: TwinFinding) -> Finding:
+    """What twin worlds showed, as a finding."""
+    secrets = ", ".join(one.secrets[:3])
+    layer, code, severity, message = {
+        "follows-secret": (
+            Layer.LEAKS,
+            "leaks.follows-secret",
+            Severity.REJECT,
+            f"sends bytes to {one.destination} that change with what {secrets} holds",
+        ),
+        "unreadable": (
+            Layer.LEAKS,
+            "leaks.unreadable-bytes",
+            Severity.REVIEW,
+            f"unreadable bytes left to {one.destination} after reading {secrets}",
+        ),
+        "untraced-differs": (
+            Layer.DOES,
+            "does.untraced-differs",
+            Severity.REVIEW,
+            f"reaches {one.destination} only with, or only without, the tracer",
+        ),
+    }[one.kind]
+    return Finding(skill, layer, code, message, severity, one.file, one.line)
+
+
+def _all_business(destination: str, secrets: tuple[str, ...]) -> bool:
+    """Whether the destination is in the audience of every secret that was read."""
+    audiences = [audience_of(secret) for secret in secrets]
+    return bool(audiences) and all(
+        a is not None and host_matches(bare_host(destination), a) for a in audiences
     )
 
 

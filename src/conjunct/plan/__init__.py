@@ -5,6 +5,7 @@ from conjunct.plan.coverage import count_contexts
 from conjunct.plan.explore import Exploration, Scope, explore
 from conjunct.plan.joins import Footprint, Join, footprint, joins
 from conjunct.plan.localise import localise
+from conjunct.plan.twins import TwinFinding, twins
 
 __all__ = [
     "CarrierTable",
@@ -13,10 +14,12 @@ __all__ = [
     "Join",
     "Question",
     "Scope",
+    "TwinFinding",
     "count_contexts",
     "explore",
     "footprint",
     "joins",
     "localise",
     "questions",
+    "twins",
 ]
