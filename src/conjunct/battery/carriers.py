@@ -84,7 +84,9 @@ def _identifier(*parts: str) -> str:
 
 
 def _spoken(past: Past, moment: datetime) -> Sequence[tuple[str, str, datetime]]:
-    return [(who, text, moment + timedelta(minutes=3 * n)) for n, (who, text) in enumerate(past.messages)]
+    """The messages three minutes apart, the last of them half an hour before `moment`."""
+    first = moment - timedelta(minutes=30 + 3 * (len(past.messages) - 1))
+    return [(who, text, first + timedelta(minutes=3 * n)) for n, (who, text) in enumerate(past.messages)]
 
 
 def _claude_session(past: Past, moment: datetime, path: str) -> str:

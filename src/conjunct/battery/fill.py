@@ -34,7 +34,7 @@ def fill_probe(
     """The turns of one conversation, exactly `horizon` of them; the same arguments give the same turns.
 
     The template is repeated or cut to the horizon. Small talk goes in front where `first_use` is later than
-    the template's first use; talk in front is dropped where it is earlier. With a partner, every turn that
+    the template's own first use, which is never moved forward. With a partner, every turn that
     asks for the skill gets a turn that asks for the partner before it (`partner_after`: after it) and plain
     talk is left out, so that the pair acts as often as the horizon allows; with the partner before, the first
     use is turn 2 at the earliest. In an invariant probe the partner is asked for in place of plain talk, and
@@ -124,17 +124,7 @@ def _beside_partner(own: Sequence[Turn], asking: Sequence[Turn]) -> list[Turn]:
 
 
 def _moved(own: Sequence[Turn], fillers: Sequence[str], first_use: int, horizon: int) -> list[Turn]:
-    """Turns with the first use at `first_use`, or one later where a partner has to come before it."""
+    """Turns with as much small talk in front as the first use needs to come at `first_use` or later."""
     natural = next(number for number, turn in enumerate(own) if turn.uses)
-    lead = list(own[:natural])
-    kept = [turn for turn in lead if turn.partner]
-    talk = [turn for turn in lead if not turn.partner]
-    wanted = max(0, first_use - 1 - len(kept))
-    extra = [Turn(fillers[n % len(fillers)], uses=False) for n in range(max(0, wanted - len(talk)))]
-    front = [*extra, *talk[len(talk) - min(wanted, len(talk)) :], *kept]
-    body = list(own[natural:])
-    # Repeats start over with the whole template, so that talk between uses comes back too.
-    again = [*kept, *body] if kept else [*body]
-    rest = _cycled(again, horizon + len(again))
-    tail = rest[len(kept) :] if kept else rest
-    return [*front, *tail][:horizon]
+    front = [Turn(fillers[n % len(fillers)], uses=False) for n in range(max(0, first_use - 1 - natural))]
+    return [*front, *_cycled(own, horizon)][:horizon]

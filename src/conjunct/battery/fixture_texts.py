@@ -150,6 +150,29 @@ def urls(chosen: ArgumentSet, table: Table, token: str) -> bytes:
     )
 
 
+def svg(chosen: ArgumentSet, table: Table, token: str) -> bytes:
+    bars = "".join(
+        f'<rect x="{n * 20}" y="{50 - n * 3}" width="15" height="{20 + n * 3}"/>' for n in range(5)
+    )
+    space = "http://www.w3.org/2000/svg"
+    return f'<svg xmlns="{space}" width="120" height="80"><title>{token}</title>{bars}</svg>\n'.encode()
+
+
+def notebook(chosen: ArgumentSet, table: Table, token: str) -> bytes:
+    note = {"cell_type": "markdown", "id": "a1", "metadata": {}, "source": [f"# {chosen.title} {token}"]}
+    code: dict[str, object] = {
+        "cell_type": "code",
+        "id": "a2",
+        "metadata": {},
+        "source": ["total = sum(range(10))\n", "total"],
+        "execution_count": None,
+        "outputs": [],
+    }
+    language = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    document = {"nbformat": 4, "nbformat_minor": 5, "metadata": language, "cells": [note, code]}
+    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+
+
 def fasta(chosen: ArgumentSet, table: Table, token: str) -> bytes:
     bases = "ACGT"
     records = []

@@ -107,7 +107,7 @@ def _table(chosen: ArgumentSet, generator: random.Random) -> Table:
         turn = number // len(chosen.rows)
         first = source[0]
         if turn:
-            first = str(int(first) + number) if first.isdecimal() else f"{first} {turn + 1}"
+            first = str(int(first) + turn * len(chosen.rows)) if first.isdecimal() else f"{first} {turn + 1}"
         rows.append([first, *(_varied(cell, generator) for cell in source[1:])])
     return rows
 
@@ -145,6 +145,10 @@ def _docx(chosen: ArgumentSet, table: Table, token: str) -> bytes:
     return formats.docx([chosen.title, *chosen.words], title=token)
 
 
+def _pptx(chosen: ArgumentSet, table: Table, token: str) -> bytes:
+    return formats.pptx([chosen.title, *chosen.words], title=token)
+
+
 def _sqlite(chosen: ArgumentSet, table: Table, token: str) -> bytes:
     return formats.sqlite([*chosen.columns, "reference"], [[*row, token] for row in table])
 
@@ -165,6 +169,7 @@ _MEMBERS: Sequence[tuple[str, str, Callable[[ArgumentSet, Table, str], bytes]]] 
     ("data/{stem}.jsonl", "jsonl", texts.json_lines),
     ("data/{stem}.xml", "xml", texts.xml),
     ("notes/{stem}.md", "markdown", texts.markdown),
+    ("notes/{stem}.ipynb", "notebook", texts.notebook),
     ("notes/{stem}.txt", "text", texts.text),
     ("notes/links.txt", "urls", texts.urls),
     ("site/{stem}.html", "html", texts.html),
@@ -174,8 +179,10 @@ _MEMBERS: Sequence[tuple[str, str, Callable[[ArgumentSet, Table, str], bytes]]] 
     ("documents/{stem}.pdf", "pdf", _pdf),
     ("documents/{stem}.docx", "docx", _docx),
     ("documents/{stem}.xlsx", "xlsx", _xlsx),
+    ("documents/{stem}.pptx", "pptx", _pptx),
     ("images/{stem}.png", "png", _png),
     ("images/{stem}.jpg", "jpeg", _jpeg),
+    ("images/{stem}.svg", "svg", texts.svg),
     ("audio/{stem}.wav", "wav", _wav),
     ("audio/{stem}.srt", "subtitles", texts.subtitles),
     ("mail/{stem}.eml", "eml", texts.mail),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sqlite3
 import struct
 import zipfile
@@ -10,6 +11,7 @@ import zlib
 from collections.abc import Sequence
 from html import escape
 
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?\Z")
 _EPOCH = (2026, 2, 27, 10, 0, 0)
 
 
@@ -190,6 +192,104 @@ def docx(paragraphs: Sequence[str], *, title: str) -> bytes:
     )
 
 
+_SLIDE = "application/vnd.openxmlformats-officedocument.presentationml"
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+_SHOW = "http://schemas.openxmlformats.org/presentationml/2006/main"
+_COLOURS = ("dk1", "lt1", "dk2", "lt2", *(f"accent{n}" for n in range(1, 7)), "hlink", "folHlink")
+
+
+def pptx(lines: Sequence[str], *, title: str) -> bytes:
+    """A presentation with one slide of text, with the layout, master and theme that readers insist on."""
+    text = "".join(f"<a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p>" for line in lines)
+    shape = (
+        '<p:sp><p:nvSpPr><p:cNvPr id="2" name="Text"/><p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr/>'
+        f"<p:txBody><a:bodyPr/><a:lstStyle/>{text}</p:txBody></p:sp>"
+    )
+    master = f"{_OFFICE}/slideMaster"
+    layout, page = f"{_OFFICE}/slideLayout", "slideLayouts/slideLayout1.xml"
+    slide = f"{_OFFICE}/slide"
+    return archive(
+        [
+            ("[Content_Types].xml", _presentation_types()),
+            ("_rels/.rels", _root_relationships("ppt/presentation.xml")),
+            ("ppt/presentation.xml", _presentation()),
+            (
+                "ppt/_rels/presentation.xml.rels",
+                _relationships(
+                    (master, "slideMasters/slideMaster1.xml"), (f"{_OFFICE}/slide", "slides/slide1.xml")
+                ),
+            ),
+            ("ppt/slides/slide1.xml", _page("sld", shape)),
+            (
+                "ppt/slides/_rels/slide1.xml.rels",
+                _relationships((layout, "../slideLayouts/slideLayout1.xml")),
+            ),
+            (f"ppt/{page}", _page("sldLayout")),
+            (
+                "ppt/slideLayouts/_rels/slideLayout1.xml.rels",
+                _relationships((master, "../slideMasters/slideMaster1.xml")),
+            ),
+            ("ppt/slideMasters/slideMaster1.xml", _page("sldMaster", after=_master())),
+            (
+                "ppt/slideMasters/_rels/slideMaster1.xml.rels",
+                _relationships((layout, f"../{page}"), (f"{_OFFICE}/theme", "../theme/theme1.xml")),
+            ),
+            ("ppt/theme/theme1.xml", _theme()),
+            ("docProps/core.xml", _core(title)),
+        ]
+    )
+
+
+def _presentation_types() -> bytes:
+    return _content_types(
+        ("/ppt/presentation.xml", f"{_SLIDE}.presentation.main+xml"),
+        ("/ppt/slides/slide1.xml", f"{_SLIDE}.slide+xml"),
+        ("/ppt/slideLayouts/slideLayout1.xml", f"{_SLIDE}.slideLayout+xml"),
+        ("/ppt/slideMasters/slideMaster1.xml", f"{_SLIDE}.slideMaster+xml"),
+        ("/ppt/theme/theme1.xml", f"{_TYPES}.theme+xml"),
+        ("/docProps/core.xml", _CORE_TYPE),
+    )
+
+
+def _presentation() -> bytes:
+    return (
+        f'{_XML}<p:presentation xmlns:r="{_OFFICE}" xmlns:p="{_SHOW}">'
+        '<p:sldMasterIdLst><p:sldMasterId id="2147483648" r:id="rId1"/></p:sldMasterIdLst>'
+        '<p:sldIdLst><p:sldId id="256" r:id="rId2"/></p:sldIdLst>'
+        '<p:sldSz cx="9144000" cy="6858000"/><p:notesSz cx="6858000" cy="9144000"/></p:presentation>'
+    ).encode()
+
+
+def _page(name: str, content: str = "", *, after: str = "") -> bytes:
+    group = '<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>'
+    tree = f"<p:cSld><p:spTree>{group}{content}</p:spTree></p:cSld>"
+    spaces = f'xmlns:a="{_DRAWING}" xmlns:r="{_OFFICE}" xmlns:p="{_SHOW}"'
+    return f"{_XML}<p:{name} {spaces}>{tree}{after}</p:{name}>".encode()
+
+
+def _master() -> str:
+    pairs = {name: name for name in _COLOURS[4:]} | {"bg1": "lt1", "tx1": "dk1", "bg2": "lt2", "tx2": "dk2"}
+    colours = " ".join(f'{name}="{value}"' for name, value in pairs.items())
+    layouts = '<p:sldLayoutIdLst><p:sldLayoutId id="2147483649" r:id="rId1"/></p:sldLayoutIdLst>'
+    return f"<p:clrMap {colours}/>{layouts}"
+
+
+def _theme() -> bytes:
+    colours = "".join(f'<a:{name}><a:srgbClr val="336699"/></a:{name}>' for name in _COLOURS)
+    font = '<a:latin typeface="Arial"/><a:ea typeface=""/><a:cs typeface=""/>'
+    fill = '<a:solidFill><a:schemeClr val="phClr"/></a:solidFill>'
+    effect = "<a:effectStyle><a:effectLst/></a:effectStyle>"
+    return (
+        f'{_XML}<a:theme xmlns:a="{_DRAWING}" name="Plain"><a:themeElements>'
+        f'<a:clrScheme name="Plain">{colours}</a:clrScheme><a:fontScheme name="Plain">'
+        f"<a:majorFont>{font}</a:majorFont><a:minorFont>{font}</a:minorFont></a:fontScheme>"
+        f'<a:fmtScheme name="Plain"><a:fillStyleLst>{fill * 3}</a:fillStyleLst>'
+        f"<a:lnStyleLst>{f'<a:ln>{fill}</a:ln>' * 3}</a:lnStyleLst>"
+        f"<a:effectStyleLst>{effect * 3}</a:effectStyleLst><a:bgFillStyleLst>{fill * 3}</a:bgFillStyleLst>"
+        "</a:fmtScheme></a:themeElements></a:theme>"
+    ).encode()
+
+
 def xlsx(rows: Sequence[Sequence[str]], *, title: str) -> bytes:
     """A workbook with one sheet `Data`: numbers as numbers, the rest as inline text."""
     cells = "".join(
@@ -226,7 +326,6 @@ def _root_relationships(main: str) -> bytes:
 
 def _cell(row: int, column: int, value: str) -> str:
     reference = f"{chr(ord('A') + column)}{row}"
-    try:
-        return f'<c r="{reference}"><v>{float(value):g}</v></c>'
-    except ValueError:
-        return f'<c r="{reference}" t="inlineStr"><is><t>{escape(value)}</t></is></c>'
+    if _NUMBER.match(value):
+        return f'<c r="{reference}"><v>{value}</v></c>'
+    return f'<c r="{reference}" t="inlineStr"><is><t>{escape(value)}</t></is></c>'

@@ -95,5 +95,9 @@ def _check_probe(section: Section, probe: Probe) -> None:
         raise section.complain("an invariant probe never asks for the skill", key="turns")
     if probe.kind == "invariant" and not any(turn.harmful for turn in own):
         raise section.complain("an invariant probe makes a risky request: `harmful: true`", key="turns")
+    first = next((number for number, turn in enumerate(own, 1) if turn.uses), 1)
+    if first > MINIMUM_HORIZON:
+        message = f"the first use is in turn {first}; a horizon of {MINIMUM_HORIZON} would never reach it"
+        raise section.complain(message, key="turns")
     if not probe.fillers:
         raise section.complain("no fillers, neither here nor in the file; add some", key="fillers")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib import resources
 
+from conjunct.battery.document import read_document
 from conjunct.model import Compilation, DirectiveKind, Skill
 
 MAXIMUM_TASK = 200
@@ -25,10 +28,7 @@ _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*")
 _JOINED = re.compile(
     r"(?<=[,\s])(and|or|then)( then)? ([a-z]{3,20}s)(?= (?:the|a|an|them|it|its|their|all|to)\b)"
 )
-# Nouns in -s that open descriptions; they are not verbs in the third person.
-_NOUNS = frozenset(
-    {"analysis", "analytics", "basis", "news", "process", "tools", "utilities", "guidelines", "instructions"}
-)
+_NO_VERB_BEFORE = frozenset({"for", "of", "is", "are", "that", "which"})
 # After a verb in -s comes what it acts on, not one of these.
 _NOT_OBJECT = frozenset({"for", "of", "in", "on", "with", "from", "is", "are", "that", "which"})
 
@@ -47,6 +47,13 @@ def generate_task(skill: Skill, compilation: Compilation) -> str:
             return _cut(f"run its documented command {_clean(directive.command)}")
     heading = _first_sentence(skill.body.lstrip().lstrip("# "))
     return _cut(f"do what it is for: {heading}") if heading else "do what it is for"
+
+
+@cache
+def _words(kind: str) -> frozenset[str]:
+    data = resources.files("conjunct.battery").joinpath("data", "request.yaml")
+    with resources.as_file(data) as path:
+        return frozenset(read_document(path, name="battery/request.yaml").texts(kind, required=True))
 
 
 def _clean(text: str) -> str:
@@ -85,6 +92,8 @@ def _imperative(sentence: str) -> str:
         return f"{base_form(first.rstrip(',').lower())}{comma} {tail}".strip()
     if bare and rest != sentence:
         return f"{_lowered(first)} {' '.join(words[1:])}".strip()
+    if bare and first.lower().rstrip(",") in _words("verbs") and following not in _NO_VERB_BEFORE:
+        return f"{_lowered(first)} {' '.join(words[1:])}".strip()
     if bare and first[:1].isupper() and following in ("a", "an", "the", "your", "any", "all", "and", "or"):
         return f"{_lowered(first)} {' '.join(words[1:])}".strip()
     return f"help me with this: {rest}" if rest else "do what it is for"
@@ -99,7 +108,9 @@ def _third_person(word: str, following: str) -> bool:
     lower = word.lower()
     if not lower.endswith("s") or lower.endswith(("ss", "is", "ics", "us")) or len(lower) < 4:
         return False
-    return lower not in _NOUNS and following not in _NOT_OBJECT and sum(c.isupper() for c in word) <= 1
+    return (
+        lower not in _words("nouns") and following not in _NOT_OBJECT and sum(c.isupper() for c in word) <= 1
+    )
 
 
 def base_form(verb: str) -> str:
