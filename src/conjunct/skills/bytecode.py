@@ -16,6 +16,7 @@ from conjunct.skills.digest import path_bytes
 from conjunct.skills.marshal_form import CodeForm, MarshalTrouble
 from conjunct.skills.notes import Notes
 from conjunct.skills.package import read_regular
+from conjunct.skills.scripts import head_of, is_bytecode
 
 _CACHED = re.compile(
     r"(?P<folder>.*/|)__pycache__/(?P<name>[^/]{1,200})\.[a-z]{1,20}-?[0-9]{2,4}(?P<opt>\.opt-[12])?"
@@ -71,8 +72,17 @@ sys.stdout.buffer.write(marshal.dumps(code))
 
 def check_bytecode(root: Path, entries: Sequence[Entry], notes: Notes, bounds: Bounds) -> None:
     """Note every compiled file that differs from its source, has none, or cannot be compared."""
-    compiled = [entry for entry in entries if entry.kind == "file" and entry.path.endswith((".pyc", ".pyo"))]
-    known = {entry.path for entry in entries if entry.kind == "file" and entry.sha256}
+    staged = [entry for entry in entries if entry.kind == "file" and entry.sha256]
+    known = {entry.path for entry in staged}
+    compiled = [entry for entry in staged if entry.path.endswith((".pyc", ".pyo"))]
+    for entry in staged:
+        if not entry.path.endswith((".pyc", ".pyo")) and is_bytecode(head_of(root, entry)):
+            notes.add(
+                "integrity.bytecode-disguised",
+                "is compiled Python under another name; Python runs it all the same",
+                file=entry.path,
+                severity=Severity.REVIEW,
+            )
     for number, entry in enumerate(compiled):
         source, levels = _source_of(entry.path)
         if source not in known:

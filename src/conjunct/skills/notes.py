@@ -13,6 +13,10 @@ SAME_CODE_LIMIT = 50
 """Findings of one code kept per package: ten thousand bad links must not bury the one that matters."""
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u2800\u3164\uffa0") | frozenset(
+    map(chr, (*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)))
+)
+"""Letters and marks that show nothing."""
 _HARMLESS = frozenset("\u200d\ufe0f\ufe0e")
 """Joiner and presentation selectors of emoji: in many names, invisible, and without effect alone."""
 
@@ -28,7 +32,8 @@ def printable(text: str, limit: int = MESSAGE_LIMIT) -> str:
 
 
 def _shown(character: str) -> str:
-    if character in _HARMLESS or unicodedata.category(character) not in _HIDDEN_CATEGORIES:
+    hidden = character in _INVISIBLE or unicodedata.category(character) in _HIDDEN_CATEGORIES
+    if character in _HARMLESS or not hidden:
         return character
     number = ord(character)
     if 0xDC80 <= number <= 0xDCFF:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 from conjunct.model import Entry, Skill
 from conjunct.skills.digest import path_bytes
@@ -32,6 +33,8 @@ _BY_INTERPRETER = (
     (re.compile(r"pwsh"), "powershell"),
 )
 _NATIVE = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"\0asm")
+_FIRST_MAGIC, _LAST_MAGIC = 3000, 4000
+"""Magic numbers of Python 3; as text they would be control characters."""
 HEAD_BYTES = 256
 """How much of a file `language_of` wants to see."""
 
@@ -44,6 +47,8 @@ def language_of(path: str, head: bytes) -> str | None:
     """
     if head.startswith(_NATIVE) and not path.endswith(".class"):
         return "native"
+    if is_bytecode(head):
+        return "bytecode"
     name = path.rsplit("/", 1)[-1]
     suffix = name.rsplit(".", 1)[-1].casefold() if "." in name.lstrip(".") else ""
     if suffix in _BY_SUFFIX:
@@ -54,6 +59,11 @@ def language_of(path: str, head: bytes) -> str | None:
     return _interpreter(text[2:HEAD_BYTES].split(b"\n", 1)[0].decode("latin-1"))
 
 
+def is_bytecode(head: bytes) -> bool:
+    """Whether a file is compiled Python by its first bytes: Python runs such a file whatever its name."""
+    return head[2:4] == b"\r\n" and _FIRST_MAGIC <= int.from_bytes(head[:2], "little") < _LAST_MAGIC
+
+
 def _interpreter(line: str) -> str:
     words = [word for word in line.split() if not word.startswith("-") and "=" not in word]
     if words and words[0].rsplit("/", 1)[-1] == "env":
@@ -62,9 +72,9 @@ def _interpreter(line: str) -> str:
     return next((language for form, language in _BY_INTERPRETER if form.fullmatch(program)), "other")
 
 
-def head_of(skill: Skill, entry: Entry) -> bytes:
+def head_of(root: Path, entry: Entry) -> bytes:
     """The start of a staged file; empty where it is not staged or is no regular file."""
-    return read_regular(os.path.join(os.fsencode(skill.root), path_bytes(entry.path)), HEAD_BYTES) or b""
+    return read_regular(os.path.join(os.fsencode(root), path_bytes(entry.path)), HEAD_BYTES) or b""
 
 
 def scripts_of(skill: Skill) -> tuple[tuple[str, str], ...]:
@@ -72,7 +82,7 @@ def scripts_of(skill: Skill) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for entry in skill.entries:
         if entry.kind == "file":
-            language = language_of(entry.path, head_of(skill, entry))
+            language = language_of(entry.path, head_of(skill.root, entry))
             if language is not None:
                 found.append((entry.path, language))
     return tuple(found)

@@ -140,7 +140,7 @@ def _without_hooks(declaration: Declaration) -> Declaration:
 
 
 def _inert(skill: Skill, entry: Entry) -> bytes:
-    language = language_of(entry.path, head_of(skill, entry))
+    language = language_of(entry.path, head_of(skill.root, entry))
     if language is not None and language in _INERT_SCRIPTS:
         return _INERT_SCRIPTS[language]
     if language is not None or entry.executable:
