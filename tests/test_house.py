@@ -25,6 +25,7 @@ ORDER = (
     "delta",
     "gate",
     "report",
+    "conclude",
     "vetting",
     "vet",
     "cli",

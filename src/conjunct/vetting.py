@@ -7,43 +7,24 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from conjunct.agent import documented_calls
-from conjunct.battery import fixtures
-from conjunct.delta import delta_profile
-from conjunct.gate import Evidence, Policy, decide, validity_failures
-from conjunct.model import (
-    NEUTRAL,
-    ActionKind,
-    Context,
-    Coverage,
-    Episode,
-    EpisodeSpec,
-    FactorKind,
-    Finding,
-    Layer,
-    ResourceClass,
-    Severity,
-    Skill,
-    Trigger,
-    Verdict,
-)
+from conjunct.battery import fixture_index
+from conjunct.conclude import Audit, Results, conclude, share_pair_triggers
+from conjunct.gate import Policy
+from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Skill, Verdict
 from conjunct.plan import (
     CarrierTable,
     Exploration,
     Join,
     Scope,
     TwinFinding,
-    count_contexts,
     explore,
     footprint,
     joins,
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
-from conjunct.provenance import check_claims
-from conjunct.reach.resources import audience_of, bare_host, host_matches
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
 from conjunct.run.setting import Setting
@@ -53,26 +34,6 @@ AUDIT_SHARE = 0.02
 """Settled contexts run for real, as a share of the runs made."""
 AUDIT_LEAST = 20
 """Settled contexts run for real in each registry, where there are as many."""
-
-_SENSITIVE_KINDS = frozenset({ActionKind.CONNECT, ActionKind.SEND, ActionKind.REMOTE_CODE, ActionKind.OPAQUE})
-_SENSITIVE_CLASSES = frozenset(
-    {
-        ResourceClass.SECRET,
-        ResourceClass.AGENT_CONFIGURATION,
-        ResourceClass.AGENT_MEMORY,
-        ResourceClass.SCHEDULE,
-        ResourceClass.SHELL_STARTUP,
-        ResourceClass.OTHER_SKILL,
-    }
-)
-
-
-@dataclass(slots=True)
-class _Audit:
-    """Settled contexts that were run for real, and which of them behaved differently."""
-
-    made: int = 0
-    differed: list[str] = field(default_factory=list)
 
 
 class Vetting:
@@ -84,7 +45,7 @@ class Vetting:
         self.candidates = candidates
         self.fingerprint = setting.fingerprint()
         self.found = {skill.id: Exploration(skill.id) for skill in candidates}
-        self.audits = {skill.id: _Audit() for skill in candidates}
+        self.audits = {skill.id: Audit() for skill in candidates}
         self.twins: dict[str, list[TwinFinding]] = {skill.id: [] for skill in candidates}
         self.failures: list[str] = []
         self._table = self._carriers()
@@ -163,7 +124,7 @@ class Vetting:
         ]
         layout = self.setting.layout
         # Task inputs are the user's: both skills read them, and neither tells the other anything by it.
-        inputs = {f"{layout.workspace}/{path}" for path, _ in fixtures(NEUTRAL, self.setting.seed)}
+        inputs = {f"{layout.workspace}/{fixture.path}" for fixture in fixture_index(NEUTRAL)}
         ignore = {layout.session_file, layout.workspace, layout.home, *inputs}
         return joins(prints, candidates=frozenset(self.found), ignore=ignore)
 
@@ -218,11 +179,7 @@ class Vetting:
         if not roots:
             return None
         root = roots[0]
-        asked = (
-            found.asked[found.episodes.index(root)][1]
-            if root in found.episodes[: len(found.asked)]
-            else frozenset()
-        )
+        asked = next((asked for spec, asked in found.asked if spec == root.spec), frozenset())
         factors = {question.factor for question in asked}
         history = NEUTRAL if FactorKind.HISTORY in factors else generator.choice((NEUTRAL, *scope.histories))
         neighbours: tuple[str, ...] = ()
@@ -271,136 +228,22 @@ class Vetting:
 
     def verdicts(self, today: datetime.date) -> list[Verdict]:
         """Conclude on every candidate."""
-        self._share_pair_triggers()
-        return [decide(self._evidence(skill), self.policy, today=today) for skill in self.candidates]
-
-    def _share_pair_triggers(self) -> None:
-        """A trigger that needs the bodies of two skills is a trigger of both."""
-        for found in list(self.found.values()):
-            for trigger in found.triggers:
-                for actor in trigger.actors:
-                    other = self.found.get(actor)
-                    if other is not None and other is not found and not _has(other.triggers, trigger):
-                        other.triggers.append(trigger)
-
-    def _evidence(self, skill: Skill) -> Evidence:
-        found = self.found[skill.id]
-        reach = self.setting.reach[skill.id]
-        coverage = self._coverage(skill)
-        undetermined = [e for e in found.episodes if e.trace.undetermined]
-        roots = [e for e in undetermined if e.spec.context == Context(horizon=self.policy.horizon)]
-        sensitive = sorted(
-            {
-                action.kind
-                for action in reach.actions
-                if not action.mention
-                and (action.kind in _SENSITIVE_KINDS or action.resource_class in _SENSITIVE_CLASSES)
-            }
-        )
-        return Evidence(
-            skill=skill,
-            triggers=tuple(found.triggers),
-            findings=(
-                *skill.findings,
-                *self._claims(skill),
-                *self._twin_findings(skill),
-                *self._audit_findings(skill),
-            ),
-            profile=delta_profile(skill.id, found.episodes, ()),
-            coverage=coverage,
-            invalid=validity_failures(
-                coverage,
-                reach_checked=True,
-                fingerprints=frozenset(episode.spec.fingerprint for episode in found.episodes),
-            ),
-            failures=tuple(dict.fromkeys(reason for e in roots for reason in e.trace.undetermined)),
-            activated=any(skill.id in episode.trace.activated for episode in found.episodes),
-            sensitive_reach=tuple(sensitive),
-            commands_run=coverage.commands,
-            seconds=sum(episode.seconds for episode in found.episodes),
-        )
-
-    def _claims(self, skill: Skill) -> tuple[Finding, ...]:
-        setting = self.setting
-        neighbours = [
-            (other, setting.reach[other.id]) for other in setting.registry.skills if other.id != skill.id
+        share_pair_triggers(self.found)
+        return [
+            conclude(
+                self.setting,
+                Results(
+                    skill,
+                    self.found[skill.id],
+                    self.twins[skill.id],
+                    self.audits[skill.id],
+                    self.scope(skill),
+                ),
+                self.policy,
+                today=today,
+            )
+            for skill in self.candidates
         ]
-        return check_claims(
-            skill, setting.reach[skill.id], neighbours=neighbours, exercised=self._exercised(skill.id)
-        )
-
-    def _exercised(self, skill: str) -> frozenset[tuple[str, int]]:
-        """Package lines that ran in some episode, as (file, line)."""
-        lines = {
-            (file, line)
-            for episode in self.found[skill].episodes
-            for command in episode.trace.commands
-            if command.skill == skill
-            for file, numbers in command.lines_run
-            for line in numbers
-        }
-        return frozenset(lines)
-
-    def _twin_findings(self, skill: Skill) -> tuple[Finding, ...]:
-        return tuple(
-            twin_finding(skill.id, one)
-            for one in self.twins[skill.id]
-            if one.kind == "untraced-differs" or not _all_business(one.destination, one.secrets)
-        )
-
-    def _audit_findings(self, skill: Skill) -> tuple[Finding, ...]:
-        differed = self.audits[skill.id].differed
-        if not differed:
-            return ()
-        return (
-            Finding(
-                skill.id,
-                Layer.DOES,
-                "does.evades-observation",
-                f"behaves differently in a context that its trace could not tell apart: {differed[0]}",
-                Severity.REVIEW,
-            ),
-        )
-
-    def _coverage(self, skill: Skill) -> Coverage:
-        setting, found, audit = self.setting, self.found[skill.id], self.audits[skill.id]
-        scope = self.scope(skill)
-        count = count_contexts(
-            found.asked,
-            histories=scope.histories,
-            neighbours=scope.neighbours,
-            horizon=scope.horizon,
-            ids_by_folder=dict(self._table.ids_by_folder),
-        )
-        commands = [c for e in found.episodes for c in e.trace.commands if c.skill == skill.id]
-        compilation = setting.compilations[skill.id]
-        ran = {(command.file, command.line) for command in commands if command.ended in {"exit", "memo"}}
-        missed = [
-            f"{call.file}:{call.line} {call.text}"
-            for call in documented_calls(skill, compilation)
-            if (call.file, call.line) not in ran
-        ]
-        settled, assumed = count.settled, count.assumed
-        if audit.differed:
-            settled, assumed = 0, settled + assumed
-        return Coverage(
-            factors=("arguments", "clock", "co_skills", "environment", "history", "host", "network", "turn"),
-            strength=scope.strength,
-            horizon=scope.horizon,
-            settled=settled,
-            run=count.run,
-            assumed=assumed,
-            episodes=len(found.episodes),
-            commands=len(commands),
-            argument_sets=scope.argument_sets,
-            not_exercised=tuple(dict.fromkeys(missed)),
-            instructions=compilation.instructions,
-            instructions_compiled=compilation.compiled,
-            stand_ins=tuple(sorted({name for command in commands for name in command.stand_ins})),
-            audits=audit.made,
-            audit_mismatches=len(audit.differed),
-            assumptions=tuple(dict.fromkeys([*found.assumptions, *(a for c in commands for a in c.assumed)])),
-        )
 
 
 def normalised(episode: Episode) -> frozenset[tuple[str, str, bool, tuple[str, ...]]]:
@@ -410,41 +253,3 @@ def normalised(episode: Episode) -> frozenset[tuple[str, str, bool, tuple[str, .
         for action in episode.trace.actions
         if action.skills()
     )
-
-
-def twin_finding(skill: str, one: TwinFinding) -> Finding:
-    """What twin worlds showed, as a finding."""
-    secrets = ", ".join(one.secrets[:3])
-    layer, code, severity, message = {
-        "follows-secret": (
-            Layer.LEAKS,
-            "leaks.follows-secret",
-            Severity.REJECT,
-            f"sends bytes to {one.destination} that change with what {secrets} holds",
-        ),
-        "unreadable": (
-            Layer.LEAKS,
-            "leaks.unreadable-bytes",
-            Severity.REVIEW,
-            f"unreadable bytes left to {one.destination} after reading {secrets}",
-        ),
-        "untraced-differs": (
-            Layer.DOES,
-            "does.untraced-differs",
-            Severity.REVIEW,
-            f"reaches {one.destination} only with, or only without, the tracer",
-        ),
-    }[one.kind]
-    return Finding(skill, layer, code, message, severity, one.file, one.line)
-
-
-def _all_business(destination: str, secrets: tuple[str, ...]) -> bool:
-    """Whether the destination is in the audience of every secret that was read."""
-    audiences = [audience_of(secret) for secret in secrets]
-    return bool(audiences) and all(
-        a is not None and host_matches(bare_host(destination), a) for a in audiences
-    )
-
-
-def _has(triggers: list[Trigger], wanted: Trigger) -> bool:
-    return any(t.violation.signature() == wanted.violation.signature() for t in triggers)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from conjunct.model import NEUTRAL, Context, FactorKind
+from conjunct.model import NEUTRAL, Context, EpisodeSpec, FactorKind
 from conjunct.plan.carriers import EVERYTHING, Question
 
 
@@ -52,15 +52,15 @@ def _settles(run: _Run, history: str, co_skills: frozenset[str]) -> bool:
 
 
 def count_contexts(
-    runs: Iterable[tuple[Context, frozenset[Question]]],
+    runs: Iterable[tuple[EpisodeSpec, frozenset[Question]]],
     *,
     histories: Sequence[str],
     neighbours: Sequence[str],
     horizon: int,
     ids_by_folder: dict[str, str],
 ) -> ContextCount:
-    """Count contexts run, settled and assumed; `runs` pairs each context run with what was asked in it."""
-    summaries = list(dict.fromkeys(_summarise(context, asked, ids_by_folder) for context, asked in runs))
+    """Count contexts run, settled and assumed; `runs` pairs each spec with what its run asked."""
+    summaries = list(dict.fromkeys(_summarise(spec.context, asked, ids_by_folder) for spec, asked in runs))
     sets: list[frozenset[str]] = [frozenset()] + [frozenset({skill}) for skill in neighbours]
     if len(neighbours) > 1:
         sets.append(frozenset(neighbours))

@@ -58,7 +58,7 @@ class Exploration:
 
     candidate: str
     episodes: list[Episode] = field(default_factory=list)
-    asked: list[tuple[Context, frozenset[Question]]] = field(default_factory=list)
+    asked: list[tuple[EpisodeSpec, frozenset[Question]]] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
 
@@ -125,7 +125,7 @@ class _Tree:
             next_frontier: list[EpisodeSpec] = []
             for episode in episodes:
                 asked = questions(episode.trace, self.scope.table, own=self._own(episode.spec.context))
-                self.found.asked.append((episode.spec.context, asked))
+                self.found.asked.append((episode.spec, asked))
                 if self._repeats(episode, asked):
                     continue
                 next_frontier += [

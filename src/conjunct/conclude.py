@@ -1,0 +1,235 @@
+"""Conclude on one candidate: findings, coverage and evidence from its runs, then the verdict."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conjunct.agent import documented_calls
+from conjunct.delta import delta_profile
+from conjunct.gate import Evidence, Policy, decide, validity_failures
+from conjunct.model import (
+    ActionKind,
+    CommandRecord,
+    Context,
+    Coverage,
+    Finding,
+    Layer,
+    ReachSet,
+    ResourceClass,
+    Severity,
+    Skill,
+    Trigger,
+    Verdict,
+)
+from conjunct.plan import Exploration, Scope, TwinFinding, count_contexts
+from conjunct.provenance import check_claims
+from conjunct.reach.resources import audience_of, bare_host, host_matches
+from conjunct.run.setting import Setting
+
+_SENSITIVE_KINDS = frozenset({ActionKind.CONNECT, ActionKind.SEND, ActionKind.REMOTE_CODE, ActionKind.OPAQUE})
+_SENSITIVE_CLASSES = frozenset(
+    {
+        ResourceClass.SECRET,
+        ResourceClass.AGENT_CONFIGURATION,
+        ResourceClass.AGENT_MEMORY,
+        ResourceClass.SCHEDULE,
+        ResourceClass.SHELL_STARTUP,
+        ResourceClass.OTHER_SKILL,
+    }
+)
+VARIED = ("arguments", "clock", "co_skills", "environment", "history", "host", "network", "turn")
+
+
+@dataclass(slots=True)
+class Audit:
+    """Settled contexts that were run for real, and which of them behaved differently."""
+
+    made: int = 0
+    differed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything the runs of one candidate gave."""
+
+    skill: Skill
+    found: Exploration
+    twins: list[TwinFinding]
+    audit: Audit
+    scope: Scope
+
+    def commands(self) -> list[CommandRecord]:
+        """Every command that this skill asked for."""
+        return [c for e in self.found.episodes for c in e.trace.commands if c.skill == self.skill.id]
+
+
+def share_pair_triggers(found: Mapping[str, Exploration]) -> None:
+    """A trigger that needs the bodies of two skills is a trigger of both."""
+    for exploration in list(found.values()):
+        for trigger in exploration.triggers:
+            for actor in trigger.actors:
+                other = found.get(actor)
+                if other is not None and other is not exploration and not _has(other.triggers, trigger):
+                    other.triggers.append(trigger)
+
+
+def _has(triggers: list[Trigger], wanted: Trigger) -> bool:
+    return any(
+        t.violation.invariant == wanted.violation.invariant and set(t.actors) == set(wanted.actors)
+        for t in triggers
+    )
+
+
+def conclude(setting: Setting, results: Results, policy: Policy, *, today: datetime.date) -> Verdict:
+    """The verdict on one candidate. Pure: reads nothing but its arguments."""
+    skill, found = results.skill, results.found
+    coverage = _coverage(setting, results)
+    roots = [e for e in found.episodes if e.spec.context == Context(horizon=results.scope.horizon)]
+    evidence = Evidence(
+        skill=skill,
+        triggers=tuple(found.triggers),
+        findings=(
+            *skill.findings,
+            *_claims(setting, results),
+            *_twin_findings(results),
+            *_audit_findings(results),
+        ),
+        profile=delta_profile(skill.id, found.episodes, ()),
+        coverage=coverage,
+        invalid=validity_failures(
+            coverage,
+            reach_checked=True,
+            fingerprints=frozenset(episode.spec.fingerprint for episode in found.episodes),
+        ),
+        failures=tuple(dict.fromkeys(reason for e in roots for reason in e.trace.undetermined)),
+        activated=any(skill.id in episode.trace.activated for episode in found.episodes),
+        sensitive_reach=_sensitive(setting.reach[skill.id]),
+        commands_run=coverage.commands,
+        seconds=sum(episode.seconds for episode in found.episodes),
+    )
+    return decide(evidence, policy, today=today)
+
+
+def _sensitive(reach: ReachSet) -> tuple[ActionKind, ...]:
+    kinds = {
+        action.kind
+        for action in reach.actions
+        if not action.mention
+        and (action.kind in _SENSITIVE_KINDS or action.resource_class in _SENSITIVE_CLASSES)
+    }
+    return tuple(sorted(kinds))
+
+
+def _claims(setting: Setting, results: Results) -> tuple[Finding, ...]:
+    skill = results.skill
+    others = [other for other in setting.registry.skills if other.id != skill.id]
+    exercised = {
+        (file, line)
+        for command in results.commands()
+        for file, numbers in command.lines_run
+        for line in numbers
+    }
+    return check_claims(
+        skill,
+        setting.reach[skill.id],
+        neighbours=[(other, setting.reach[other.id]) for other in others],
+        exercised=exercised,
+    )
+
+
+def _coverage(setting: Setting, results: Results) -> Coverage:
+    found, audit, scope = results.found, results.audit, results.scope
+    count = count_contexts(
+        found.asked,
+        histories=scope.histories,
+        neighbours=scope.neighbours,
+        horizon=scope.horizon,
+        ids_by_folder=dict(scope.table.ids_by_folder),
+    )
+    commands = results.commands()
+    compilation = setting.compilations[results.skill.id]
+    ran = {(command.file, command.line) for command in commands if command.ended in {"exit", "memo"}}
+    missed = [
+        f"{call.file}:{call.line} {call.text}"
+        for call in documented_calls(results.skill, compilation)
+        if (call.file, call.line) not in ran
+    ]
+    settled, assumed = count.settled, count.assumed
+    if audit.differed:
+        settled, assumed = 0, settled + assumed
+    return Coverage(
+        factors=VARIED,
+        strength=scope.strength,
+        horizon=scope.horizon,
+        settled=settled,
+        run=count.run,
+        assumed=assumed,
+        episodes=len(found.episodes),
+        commands=len(commands),
+        argument_sets=scope.argument_sets,
+        not_exercised=tuple(dict.fromkeys(missed)),
+        instructions=compilation.instructions,
+        instructions_compiled=compilation.compiled,
+        stand_ins=tuple(sorted({name for command in commands for name in command.stand_ins})),
+        audits=audit.made,
+        audit_mismatches=len(audit.differed),
+        assumptions=tuple(dict.fromkeys([*found.assumptions, *(a for c in commands for a in c.assumed)])),
+    )
+
+
+def _twin_findings(results: Results) -> tuple[Finding, ...]:
+    return tuple(
+        twin_finding(results.skill.id, one)
+        for one in results.twins
+        if one.kind == "untraced-differs" or not _all_business(one.destination, one.secrets)
+    )
+
+
+def _audit_findings(results: Results) -> tuple[Finding, ...]:
+    if not results.audit.differed:
+        return ()
+    return (
+        Finding(
+            results.skill.id,
+            Layer.DOES,
+            "does.evades-observation",
+            f"behaves differently in a context that its trace could not tell apart: {results.audit.differed[0]}",
+            Severity.REVIEW,
+        ),
+    )
+
+
+def twin_finding(skill: str, one: TwinFinding) -> Finding:
+    """What twin worlds showed, as a finding."""
+    secrets = ", ".join(one.secrets[:3])
+    layer, code, severity, message = {
+        "follows-secret": (
+            Layer.LEAKS,
+            "leaks.follows-secret",
+            Severity.REJECT,
+            f"sends bytes to {one.destination} that change with what {secrets} holds",
+        ),
+        "unreadable": (
+            Layer.LEAKS,
+            "leaks.unreadable-bytes",
+            Severity.REVIEW,
+            f"unreadable bytes left to {one.destination} after reading {secrets}",
+        ),
+        "untraced-differs": (
+            Layer.DOES,
+            "does.untraced-differs",
+            Severity.REVIEW,
+            f"reaches {one.destination} only with, or only without, the tracer",
+        ),
+    }[one.kind]
+    return Finding(skill, layer, code, message, severity, one.file, one.line)
+
+
+def _all_business(destination: str, secrets: tuple[str, ...]) -> bool:
+    """Whether the destination is in the audience of every secret that was read."""
+    audiences = [audience_of(secret) for secret in secrets]
+    return bool(audiences) and all(
+        a is not None and host_matches(bare_host(destination), a) for a in audiences
+    )
