@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conjunct.directives.compiler import compile_text, merge
 from conjunct.directives.conditions import ALTERNATIVES
-from conjunct.directives.postures import ANYTHING
+from conjunct.directives.posture import ANYTHING
 from conjunct.directives.skill import compile_skill
 
 __all__ = ["ALTERNATIVES", "ANYTHING", "compile_skill", "compile_text", "merge"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,6 +71,49 @@ _ARTICLES: Final = frozenset(
 _OUTSIDE: Final = frozenset({URL, HOST, EMAIL})
 
 
+_LOOKING: Final = frozenset({"read", "visit", "download", "follow"})
+_AUXILIARIES: Final = frozenset(
+    {
+        "be",
+        "must",
+        "should",
+        "shall",
+        "has",
+        "have",
+        "needs",
+        "need",
+        "to",
+        "is",
+        "are",
+        "not",
+        "never",
+        "always",
+        "also",
+        "get",
+        "gets",
+        "ought",
+        "been",
+    }
+)
+_OPENING: Final = frozenset({"sure", "that", "ensure", "and", "then"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """The two noun phrases of an act, as tokens and as resources."""
+
+    verb: ActVerb
+    object: list[Token]
+    target: list[Token]
+    objects: list[str]
+    targets: list[str]
+
+    @property
+    def both(self) -> list[Token]:
+        """Object and target tokens."""
+        return [*self.object, *self.target]
+
+
 @dataclass(frozen=True, slots=True)
 class Act:
     """A verb with its object and target as the text names them."""
@@ -107,26 +151,46 @@ def _match(
     statement: Statement, order: Order, verb: ActVerb, length: int, antecedent: str, lexicon: Vocabulary
 ) -> list[Act]:
     tokens, words = statement.tokens, statement.words
-    start = order.verb + length
-    end = order.end
+    start, end = order.verb + length, order.end
     split = _preposition(tokens, words, start, end, verb)
-    object_tokens = tokens[start:split]
-    if order.passive:
-        object_tokens = tokens[order.start : order.verb]
     target_tokens = _until_stop(tokens[split + 1 : end]) if split < end else []
-    if not order.passive and not any(token.kind in CONCRETE for token in target_tokens):
-        object_tokens = _until_stop(object_tokens) or object_tokens
+    if order.passive:
+        object_tokens = _subject(tokens, order)
+    else:
+        object_tokens = tokens[start:split]
+        if not any(token.kind in CONCRETE for token in target_tokens):
+            object_tokens = _until_stop(object_tokens) or object_tokens
     objects = resources_in(object_tokens)
     targets = resources_in(target_tokens)
-    phrase = _phrase(object_tokens)
     if not objects and antecedent and _is_pronoun(object_tokens):
         objects = [antecedent]
-    test = _NEEDS[verb.needs]
-    confidence = test(verb, object_tokens, target_tokens, objects, targets, lexicon)
+    phrases = _Phrases(verb, object_tokens, target_tokens, objects, targets)
+    confidence = _NEEDS[verb.needs](phrases, lexicon)
     if confidence <= 0:
         return []
+    if verb.name in _LOOKING:
+        # "refer to X", "look in X": what stands behind the preposition is what is looked at
+        named = objects or targets
+        return [Act(verb.name, entry, "", confidence) for entry in named[:8] or [_phrase(object_tokens)]]
     target = targets[0] if targets else _phrase(target_tokens)
-    return [Act(verb.name, entry, target, confidence) for entry in (objects[:8] or [phrase])]
+    if not targets and verb.needs in ("path", "thing") and verb.name not in ("copy", "move"):
+        target = ""
+    return [Act(verb.name, entry, target, confidence) for entry in (objects[:8] or [_phrase(object_tokens)])]
+
+
+def _subject(tokens: list[Token], order: Order) -> list[Token]:
+    """What stands before "must be": the object of a passive."""
+    end = order.verb
+    while end > order.start and tokens[end - 1].low in _AUXILIARIES:
+        end -= 1
+    start = end
+    while (
+        start > order.start
+        and tokens[start - 1].kind != PUNCTUATION
+        and tokens[start - 1].low not in _OPENING
+    ):
+        start -= 1
+    return tokens[start:end]
 
 
 def _is_pronoun(tokens: list[Token]) -> bool:
@@ -140,7 +204,7 @@ def _preposition(tokens: list[Token], words: list[str], start: int, end: int, ve
     first = end
     for index in range(start, end):
         if words[index] in verb.to and tokens[index].kind == "word" and not tokens[index].quoted:
-            following = [token for token in tokens[index + 1 : min(end, index + 8)]]
+            following = tokens[index + 1 : min(end, index + 8)]
             if any(token.kind in CONCRETE for token in following):
                 return index
             first = min(first, index)
@@ -164,128 +228,78 @@ def _phrase(tokens: list[Token]) -> str:
     return " ".join(token.text for token in kept[:12])
 
 
-def _outward(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    words = [token.low for token in target]
-    object_words = [token.low for token in object_]
-    if any(token.kind in _OUTSIDE for token in [*target, *object_]):
+def _outward(phrases: _Phrases, lexicon: Vocabulary) -> float:
+    words = [token.low for token in phrases.target]
+    object_words = [token.low for token in phrases.object]
+    if any(token.kind in _OUTSIDE for token in phrases.both):
         return 1.0
     if not words or lexicon["resources.conversation"].within(words):
         return 0.0
-    data = (
-        bool(objects)
-        or lexicon["resources.data_nouns"].within(object_words)
-        or lexicon["resources.private_nouns"].within(object_words)
-    )
-    if not data:
+    private = lexicon["resources.private_nouns"].within(object_words)
+    if not (phrases.objects or private or lexicon["resources.data_nouns"].within(object_words)):
         return 0.0
     if lexicon["resources.sinks"].within(words):
         return 0.8
     if lexicon["resources.people_sinks"].within(words):
-        return 0.5 if objects or lexicon["resources.private_nouns"].within(object_words) else 0.4
-    if any(token.kind == PATH or token.kind == CODE for token in target) and verb.name == "upload":
-        return 0.6
+        return 0.5 if phrases.objects or private else 0.4
+    named = any(token.kind == PATH or token.kind == CODE for token in phrases.target)
+    return 0.6 if named and phrases.verb.name == "upload" else 0.0
+
+
+def _url(phrases: _Phrases, lexicon: Vocabulary) -> float:
+    if any(token.kind in (URL, HOST) for token in phrases.both):
+        return 1.0
+    followed = phrases.verb.name == "follow" and "://" in "".join(phrases.objects)
+    return 0.9 if followed else 0.0
+
+
+def _path(phrases: _Phrases, lexicon: Vocabulary) -> float:
+    if any(token.kind == PATH for token in phrases.both):
+        return 1.0
+    if (
+        phrases.objects
+        and _is_pronoun(phrases.object)
+        and phrases.verb.name in ("copy", "move", "write", "read")
+    ):
+        return 0.6 if phrases.target else 0.0
     return 0.0
 
 
-def _url(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    return 1.0 if any(token.kind in (URL, HOST) for token in [*object_, *target]) else 0.0
-
-
-def _path(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    everything = [*object_, *target]
-    if any(token.kind == PATH for token in everything):
+def _target(phrases: _Phrases, lexicon: Vocabulary) -> float:
+    if phrases.targets:
         return 1.0
-    if any(token.kind == LINK and "://" not in token.text for token in everything) and verb.name in ("read",):
-        return 0.8
-    if objects and verb.name in ("copy", "move", "write", "read") and _is_pronoun(object_):
-        return 0.6 if target else 0.0
-    return 0.0
+    return 0.6 if phrases.verb.nouns.within([token.low for token in phrases.target]) else 0.0
 
 
-def _target(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    if targets:
+def _thing(phrases: _Phrases, lexicon: Vocabulary) -> float:
+    name = phrases.verb.name
+    words = [token.low for token in phrases.object]
+    if name in ("delete", "disable") and phrases.objects:
         return 1.0
-    return 0.6 if verb.nouns.within([token.low for token in target]) else 0.0
-
-
-def _thing(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    words = [token.low for token in object_]
-    if verb.name in ("delete", "disable") and objects:
-        return 1.0
-    if verb.name in ("commit", "push") and not [token for token in object_ if token.kind != PUNCTUATION]:
+    if name in ("commit", "push") and not any(token.kind != PUNCTUATION for token in phrases.both):
         return 0.7
-    if verb.nouns.within(words):
+    if phrases.verb.nouns.within(words) or (
+        name == "push" and phrases.verb.nouns.within([t.low for t in phrases.target])
+    ):
         return 0.8
-    if verb.name == "install" and any(token.code for token in object_):
-        return 0.7
-    return 0.0
+    return 0.7 if name == "install" and any(token.code for token in phrases.object) else 0.0
 
 
-def _private(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    words = [token.low for token in object_]
+def _private(phrases: _Phrases, lexicon: Vocabulary) -> float:
     credentials = lexicon["resources.credential_paths"].single
-    if any(any(part in credentials for part in entry.split("/")) for entry in objects):
-        return 1.0
-    if lexicon["resources.private_nouns"].within(words):
+    if any(not credentials.isdisjoint(entry.lower().split("/")) for entry in phrases.objects):
+        return 1.0 if not _is_pronoun(phrases.object) or phrases.verb.name == "include" else 0.6
+    if lexicon["resources.private_nouns"].within([token.low for token in phrases.object]):
         return 0.9
-    if objects and _is_pronoun(object_):
-        return 0.6
-    if verb.name == "include" and any(token.kind == PATH for token in object_) and target:
-        return 0.6
-    return 0.0
+    if phrases.verb.name != "include":
+        return 0.0
+    if phrases.objects and _is_pronoun(phrases.object) and phrases.target:
+        return 0.5
+    return 0.6 if phrases.target and any(token.kind == PATH for token in phrases.object) else 0.0
 
 
-def _variable(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    return 0.7 if any(_is_variable(token) for token in [*object_[:4], *target[:4]]) else 0.0
+def _variable(phrases: _Phrases, lexicon: Vocabulary) -> float:
+    return 0.7 if any(_is_variable(token) for token in [*phrases.object[:4], *phrases.target[:4]]) else 0.0
 
 
 def _is_variable(token: Token) -> bool:
@@ -293,22 +307,11 @@ def _is_variable(token: Token) -> bool:
     return "_" in name and name.isupper() and name.replace("_", "").isalnum()
 
 
-def _credential(
-    verb: ActVerb,
-    object_: list[Token],
-    target: list[Token],
-    objects: list[str],
-    targets: list[str],
-    lexicon: Vocabulary,
-) -> float:
-    return (
-        0.8
-        if lexicon["resources.private_nouns"].within([token.low for token in [*object_, *target]])
-        else 0.0
-    )
+def _credential(phrases: _Phrases, lexicon: Vocabulary) -> float:
+    return 0.8 if lexicon["resources.private_nouns"].within([token.low for token in phrases.both]) else 0.0
 
 
-_NEEDS: Final = {
+_NEEDS: Final[Mapping[str, Callable[[_Phrases, Vocabulary], float]]] = {
     "outward": _outward,
     "url": _url,
     "path": _path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -20,9 +21,6 @@ _STATE = re.compile(
 _OPENING: Final = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
 _USAGE = re.compile(r"^\s{0,12}usage:\s{0,4}(\S.{0,600})", re.IGNORECASE)
 _TREE: Final = ("├", "└", "│", "┌", "╔", "║", "┃")
-_OWN_COPY = re.compile(
-    r"^\s*(?:sudo\s+)?(?:cp|ln|mv|rsync|install)\s(?!.*(?:https?://|git@)).{0,300}?[/~](?:\.?[\w-]{1,30}/)?skills(?:/[\w.<>{}$-]{0,80})?/?\s*$"
-)
 _ENVIRONMENT = re.compile(r"^(?:[A-Za-z_]\w{0,60}=\S{0,200}\s+){1,8}")
 
 
@@ -119,8 +117,7 @@ def _platform_group(comment: str, group: int, number: int) -> int:
     platforms = vocabulary()["headings.platforms"]
     heads = vocabulary()["headings.alternative_heads"]
     if words and (
-        (platforms.at(words, 0)
-        and len(words) <= 4)
+        (platforms.at(words, 0) and len(words) <= 4)
         or (heads.at(words, 0) and len(words) > 1 and len(words[1]) <= 2)
     ):
         return group or number + 1
@@ -177,8 +174,8 @@ def _open_quote(text: str) -> bool:
             quote = "" if character == quote else quote
         elif character in "\"'":
             quote = character
-    return (
-        (bool(quote) and quote == '"') or (quote == "'" and text.count("'") % 2 == 1 and text.count("'") < 40)
+    return (bool(quote) and quote == '"') or (
+        quote == "'" and text.count("'") % 2 == 1 and text.count("'") < 40
     )
 
 
@@ -198,7 +195,10 @@ def inline_command(code: str, package: Package) -> str:
         return script_command(located) if located and not located.endswith(".md") else ""
     if first in lexicon["resources.programs"].single:
         if first in lexicon["resources.weak_programs"].single:
-            known = first in lexicon["resources.installers"].single or first in _SUBCOMMANDS
+            known = (
+                first in lexicon["resources.installers"].single
+                or first in lexicon["resources.subcommand_programs"].single
+            )
             if not known and not any(word.startswith("-") or classify(word) != "word" for word in words[1:6]):
                 return ""
         return text
@@ -209,11 +209,6 @@ def inline_command(code: str, package: Package) -> str:
     located = package.locate(first) if classify(first) == PATH else ""
     command = script_command(located) if located else ""
     return f"{command} {' '.join(words[1:])}" if command else ""
-
-
-_SUBCOMMANDS: Final = frozenset(
-    ["git", "docker", "kubectl", "gh", "npm", "npx", "yarn", "pnpm", "bun", "cargo", "go", "make", "terraform", "aws", "helm", "python", "node", "bash", "sh", "curl", "wget", "ssh", "jq", "grep", "sed", "awk", "pandoc", "ffmpeg", "conda", "pytest", "ruff", "mypy", "eslint", "prettier", "jest", "playwright", "cypress", "vite", "webpack", "claude", "codex"]
-)
 
 
 def usage_command(line: str, package: Package) -> str:
@@ -230,16 +225,34 @@ def usage_command(line: str, package: Package) -> str:
     return " ".join([command, *words[1:]]) if command else ""
 
 
-def copies_itself(command: str) -> bool:
-    """Whether a command puts a local package into a skills folder and fetches nothing: that is installing it."""
-    lines = [
-        line for line in command.split("\n") if line.strip() and not line.strip().startswith(("mkdir", "cd "))
-    ]
-    return bool(lines) and all(
-        _OWN_COPY.match(part) or part.strip().startswith(("mkdir ", "cd "))
-        for line in lines
-        for part in line.split("&&")
-    )
+def copies_itself(command: str, package: Package) -> bool:
+    """Whether a command only puts this package into a skills folder: that is installing it.
+
+    Fetching anything is not, and neither is writing into the folder of another skill.
+    """
+    parts = [part.strip() for line in command.split("\n") for part in line.split("&&") if part.strip()]
+    copies = [part for part in parts if not part.startswith(("mkdir ", "cd ", "#"))]
+    return bool(copies) and all(_is_own_copy(part, package) for part in copies)
+
+
+def _is_own_copy(command: str, package: Package) -> bool:
+    words = [word.strip("\"'") for word in command.split()]
+    if words[:1] == ["sudo"]:
+        words = words[1:]
+    if len(words) < 3 or words[0] not in ("cp", "ln", "mv", "rsync"):
+        return False
+    sources = [word.rstrip("/") for word in words[1:-1] if not word.startswith("-")]
+    head, found, tail = words[-1].rstrip("/").rpartition("skills")
+    if not found or not sources or (head and not head.endswith("/")):
+        return False
+    if any(
+        source.startswith(("/etc", "~/.", "$HOME/.")) or "://" in source or ".." in source
+        for source in sources
+    ):
+        return False
+    tail = tail.strip("/")
+    own = {"", package.name, *(posixpath.basename(source) for source in sources)}
+    return tail in own or tail[:1] in ("<", "{", "$")
 
 
 def looks_like_commands(text: str, package: Package) -> bool:

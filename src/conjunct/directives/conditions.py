@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from conjunct.directives.tokens import PUNCTUATION, Statement
+from conjunct.directives.tokens import PUNCTUATION, Statement, statements
 from conjunct.directives.vocabulary import ConditionRule, vocabulary
 from conjunct.model import Condition, FactorKind
 
@@ -15,32 +16,18 @@ _MAXIMUM_CONDITIONS: Final = 6
 ALTERNATIVES: Final = "|"
 """Separates the levels of a condition of which any one is enough."""
 
-_ORDINALS: Final = {
-    word: number
-    for number, words in enumerate(
-        (
-            "",
-            "first one",
-            "second two several",
-            "third three",
-            "fourth four",
-            "fifth five",
-            "sixth six",
-            "seventh seven",
-            "eighth eight",
-            "ninth nine",
-            "tenth ten",
-        )
-    )
-    for word in words.split()
-} | {"twelve": 12, "twenty": 20, "a few": 3, "several": 3, "a couple of": 2, "couple of": 2, "many": 4}
+_ORDINALS: Final[Mapping[str, int]] = {
+    "first": 1, "one": 1, "second": 2, "two": 2, "third": 3, "three": 3, "fourth": 4, "four": 4, "fifth": 5,
+    "five": 5, "sixth": 6, "six": 6, "seventh": 7, "seven": 7, "eighth": 8, "eight": 8, "ninth": 9, "nine": 9,
+    "tenth": 10, "ten": 10, "twelve": 12, "twenty": 20, "a few": 3, "several": 3, "a couple of": 2,
+    "couple of": 2, "many": 4,
+}  # fmt: skip
 _STOP: Final = re.compile(
-    r"\s+(?:in (?:their|the|a|any|its|this|an earlier|earlier|previous)\b.*|(?:earlier|previously|before|anywhere|at any point|explicitly|again|already)\b.*|and (?:the|you|there|it|then)\b.*|then\b.*|at least\b.*)$"
+    r"\s+(?:in (?:their|the|a|any|its|this|an earlier|earlier|previous)\b.*"
+    r"|(?:earlier|previously|before|anywhere|at any point|explicitly|again|already)\b.*"
+    r"|and (?:the|you|there|it|then)\b.*|then\b.*|at least\b.*)$"
 )
 _EDGES: Final = " \t\n`\"'*_.,:;!?()[]“”‘’"
-_COMMON: Final = frozenset(
-    ["it", "this", "that", "they", "user", "users", "you", "the", "a", "an", "file", "command", "script", "tool", "package", "test", "build", "process", "data", "step", "task", "request", "skill", "agent", "dependency", "environment", "everything", "all", "there", "one", "work", "sub-agent", "which", "what"]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +79,14 @@ def read_conditions(statement: Statement) -> Conditioned:
     return Conditioned(tuple(found), frozenset(excluded))
 
 
+def heading_conditions(text: str) -> tuple[Condition, ...]:
+    """Conditions that a heading sets for its section: "When the user asks for a chart"."""
+    found: list[Condition] = []
+    for statement in statements(text[:_MAXIMUM_LENGTH], 1)[:1]:
+        found.extend(condition for condition, _, _ in read_conditions(statement).conditions)
+    return tuple(condition for condition in found if condition.operator != "unknown")
+
+
 def interpret(text: str, opener: str = "if") -> Condition | None:
     """What one condition means, given without its opener; `None` for an empty text."""
     lowered = " ".join(text.lower().translate(str.maketrans("’‘“”", "''\"\"")).split())[:_MAXIMUM_LENGTH]
@@ -139,7 +134,7 @@ def _apply(rule: ConditionRule, match: re.Match[str], text: str) -> Condition | 
     if not value:
         return None
     if rule.factor in (FactorKind.CO_SKILLS, FactorKind.USED_BEFORE) and (
-        value in _COMMON or value.startswith("http")
+        value in vocabulary()["conditions.common"].single or value.startswith("http")
     ):
         return None
     if (
@@ -150,7 +145,11 @@ def _apply(rule: ConditionRule, match: re.Match[str], text: str) -> Condition | 
         return None
     if rule.named and rule.factor is FactorKind.USED_BEFORE and "skill" not in match[0] and "-" not in value:
         return None
-    if rule.factor is FactorKind.HOST and rule.operator == "exists" and value in _COMMON:
+    if (
+        rule.factor is FactorKind.HOST
+        and rule.operator == "exists"
+        and value in vocabulary()["conditions.common"].single
+    ):
         return None
     if rule.factor is FactorKind.ENVIRONMENT:
         value = value.upper()

@@ -27,6 +27,8 @@ class Context:
     """The text that leads here asks for what follows to be run or followed."""
     conditions: tuple[Condition, ...] = ()
     alternative: str = ""
+    quoted: bool = False
+    """In a block quotation that is not an utterance (a call-out)."""
 
 
 @dataclass(slots=True)
@@ -34,30 +36,38 @@ class Surroundings:
     """Contexts of the blocks of one text, computed once per heading and lead."""
 
     blocks: list[Block]
+    file: str
     conditions: dict[int, tuple[Condition, ...]] = field(default_factory=dict)
     """Block index to the conditions that hold for everything it leads to."""
     _headings: dict[str, str] = field(default_factory=dict)
+    _options: dict[str, bool] = field(default_factory=dict)
+    _lead_cache: dict[tuple[int, bool], tuple[bool, bool]] = field(default_factory=dict)
+    _heading_conditions: dict[str, tuple[Condition, ...]] = field(default_factory=dict)
+
+    def set_heading(self, text: str, conditions: tuple[Condition, ...]) -> None:
+        """Record what a heading says about when its section applies."""
+        self._heading_conditions[text] = conditions
 
     def of(self, index: int) -> Context:
         """The context of block `index`; the blocks before it must have been compiled."""
         block = self.blocks[index]
         kind = ""
         alternative = ""
+        conditions: list[Condition] = []
         for heading in block.headings:
+            conditions.extend(self._heading_conditions.get(heading, ()))
             found = self._heading(heading)
             kind = found or kind if found != "usage" or kind != "mention" else kind
-            if _OPTION.match(heading.strip("*# ")) or _is_platform(heading):
-                alternative = f"heading:{'/'.join(block.headings[:-1])}"
+            if self._option(heading):
+                alternative = f"{self.file}:{'/'.join(block.headings[:-1])}"
         mention = kind == "mention" or block.kind == CELL
         descriptive = kind == "descriptive"
         ordered = False
-        conditions: list[Condition] = []
         lead = block.lead
         for _ in range(12):
             if lead < 0:
                 break
-            text = self.blocks[lead].text
-            shown, asks = _lead(text, self.blocks[index])
+            shown, asks = self._leads(lead, block.kind == FENCE)
             mention = mention or shown
             ordered = ordered or asks
             conditions.extend(self.conditions.get(lead, ()))
@@ -69,6 +79,17 @@ class Surroundings:
         return Context(
             mention, descriptive, ordered and not mention, tuple(dict.fromkeys(conditions)), alternative
         )
+
+    def _option(self, heading: str) -> bool:
+        if heading not in self._options:
+            self._options[heading] = bool(_OPTION.match(heading.strip("*# "))) or _is_platform(heading)
+        return self._options[heading]
+
+    def _leads(self, index: int, to_fence: bool) -> tuple[bool, bool]:
+        key = (index, to_fence)
+        if key not in self._lead_cache:
+            self._lead_cache[key] = _lead(self.blocks[index].text, to_fence)
+        return self._lead_cache[key]
 
     def _heading(self, text: str) -> str:
         if text not in self._headings:
@@ -116,7 +137,7 @@ def polarity(text: str) -> int:
     return -1 if lexicon["headings.polarity_bad"].at(words, 0) else 0
 
 
-def _lead(text: str, block: Block) -> tuple[bool, bool]:
+def _lead(text: str, to_fence: bool) -> tuple[bool, bool]:
     """Whether a lead-in makes what follows a mention, and whether it orders it."""
     lines = text.rstrip().rsplit("\n", 1)[-1]
     sentence = re.split(r"(?<=[.!?])\s", lines[-400:])[-1]
@@ -124,7 +145,7 @@ def _lead(text: str, block: Block) -> tuple[bool, bool]:
     if not words:
         return False, False
     lexicon = vocabulary()
-    introduces = sentence.rstrip().rstrip("*_").endswith((":", "：")) or block.kind == FENCE
+    introduces = sentence.rstrip().rstrip("*_").endswith((":", "：")) or to_fence
     mark = polarity(sentence)
     if mark:
         return mark < 0, mark > 0
@@ -150,6 +171,13 @@ def _is_platform(heading: str) -> bool:
     words = _words(heading)
     platforms = vocabulary()["headings.platforms"]
     return bool(words) and len(words) <= 3 and platforms.at(words, 0) == len(words)
+
+
+def _is_option(text: str) -> bool:
+    """Whether a list item is labelled as one of several: "**macOS**: …", "Option A: …"."""
+    label, found, _ = text[:60].partition(":")
+    label = label.strip("*_ `")
+    return bool(found) and (bool(_OPTION.match(label)) or _is_platform(label))
 
 
 def _is_quotation(text: str) -> bool:

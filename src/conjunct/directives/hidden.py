@@ -103,7 +103,7 @@ def without_hidden(text: str) -> str:
 
 def _comments(text: str) -> list[tuple[int, int]]:
     """Where the insides of `<!-- … -->` are; one that is never closed reaches to the end."""
-    found = []
+    found: list[tuple[int, int]] = []
     position = text.find("<!--")
     while position >= 0 and len(found) < _MAXIMUM_PIECES:
         end = text.find("-->", position + 4)

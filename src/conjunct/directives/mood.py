@@ -40,9 +40,14 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
     lexicon = vocabulary()
     tokens, words = statement.tokens, statement.words
     found: list[Order] = []
+    if words and words[-1] == "?":
+        return found
     after_condition = False
     start = True
+    described = _described(tokens, lexicon)
     for index, token in enumerate(tokens):
+        if index < described:
+            continue
         if index in excluded:
             after_condition = start = True
             continue
@@ -68,6 +73,19 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
     found.extend(_modals(tokens, words, excluded, lexicon, {order.verb for order in found}))
     found.sort(key=lambda order: order.verb)
     return _bounded(found, tokens, excluded)
+
+
+def _described(tokens: list[Token], lexicon: Vocabulary) -> int:
+    """Index up to which nothing is ordered: "`--force`: skip the check" says what an option does."""
+    if len(tokens) < 3 or not tokens[0].code or tokens[1].low not in (":", "—", "-", "->", "→", "("):
+        return 0
+    if tokens[0].text.startswith("-"):
+        return len(tokens)
+    following = tokens[2].low
+    reads = (
+        following in lexicon["verbs.acts.read.base"].single or following in lexicon["verbs.run.strong"].single
+    )
+    return 0 if reads and tokens[1].low != "(" else len(tokens)
 
 
 def _open(
@@ -146,6 +164,8 @@ def _position(
         return True
     if following.low in lexicon["verbs.followers"].single or following.low in ("not", "and", ",", "."):
         return following.low not in (",", ".", "and") or words[index] in ("commit", "push")
+    if words[index] in lexicon["verbs.mostly_nouns"].single:
+        return False
     plural = following.low.endswith("s") and not following.low.endswith("ss")
     return not coordinated and (plural or following.text[:1].isupper()) and index == first == 0
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from conjunct.directives.vocabulary import vocabulary
+
 INTERPRETERS: Final[Mapping[str, str]] = {
     "py": "python",
     "sh": "bash",
@@ -24,21 +26,16 @@ INTERPRETERS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """Paths of a package, by full path and by base name."""
+    """Name and paths of a package; the paths also by base name."""
 
+    name: str = ""
     paths: frozenset[str] = frozenset()
     by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def locate(self, name: str) -> str:
         """The member that `name` means, or an empty string: exact path first, then a unique base name."""
         cleaned = posixpath.normpath(name.removeprefix("./"))
-        for prefix in (
-            "{baseDir}/",
-            "${CLAUDE_PLUGIN_ROOT}/",
-            "${CLAUDE_SKILL_DIR}/",
-            "$SKILL_DIR/",
-            "<skill-dir>/",
-        ):
+        for prefix in vocabulary()["resources.skill_placeholders"].written:
             cleaned = cleaned.removeprefix(prefix)
         if cleaned in self.paths:
             return cleaned
@@ -46,13 +43,13 @@ class Package:
         return found[0] if len(found) == 1 else ""
 
 
-def package_of(paths: Iterable[str]) -> Package:
+def package_of(paths: Iterable[str], name: str = "") -> Package:
     """A package with these members."""
     members = frozenset(paths)
     names: dict[str, list[str]] = {}
     for path in sorted(members):
         names.setdefault(posixpath.basename(path), []).append(path)
-    return Package(members, {name: tuple(group) for name, group in names.items()})
+    return Package(name, members, {name: tuple(group) for name, group in names.items()})
 
 
 def script_command(path: str) -> str:

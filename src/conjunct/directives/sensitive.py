@@ -9,7 +9,7 @@ _CATEGORIES = ("credentials", "configuration", "skills", "payment", "posture", "
 
 
 def is_sensitive(statement: Statement) -> bool:
-    """Whether a statement names credentials, hosts, agent configuration, other skills, deletion or payment."""
+    """Whether a statement names credentials, hosts, configuration, other skills, deletion or payment."""
     lexicon = vocabulary()
     words = statement.words
     for token in statement.tokens:

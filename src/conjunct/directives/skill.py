@@ -24,11 +24,12 @@ _FOLDERS: Final = ("references/", "reference/")
 def compile_skill(skill: Skill) -> Compilation:
     """Everything the prose of a skill tells an agent to do.
 
-    Compiled are the description, the body, every Markdown file under `references/`, and every Markdown or text
-    file that one of these names. Files that cannot be read count as one sensitive instruction not compiled.
+    Compiled are the description, the body, every Markdown file under `references/`, and every Markdown or
+    text file that one of these names. A file that cannot be read counts as one sensitive instruction that was
+    not compiled.
     """
     members = {entry.path: entry.size for entry in skill.entries if entry.kind == "file"}
-    package = package_of(members)
+    package = package_of(members, skill.name)
     parts = [
         compile_text(
             skill.declaration.description,

@@ -29,15 +29,6 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]{1,15}://\S+", re.IGNORECASE)
 _PATH_START = re.compile(
     r"(?:~|\.{1,2}|\$\{?[A-Za-z_]\w{0,60}\}?|%[A-Z]{2,20}%|[A-Za-z]:)?[\\/]|~$|\{[A-Za-z_-]{1,40}\}/|<[a-z_-]{1,40}>/"
 )
-_ABBREVIATION: Final = frozenset(
-    ["e.g", "i.e", "etc", "vs", "cf", "al", "approx", "incl", "dr", "mr", "mrs", "ms", "prof", "st", "no", "fig", "figs", "eq", "sec", "ch", "vol", "pp", "ed", "eds", "resp", "ca", "est", "max", "min"]
-)
-_LIBRARY: Final = frozenset(
-    ["node", "next", "vue", "react", "three", "d3", "express", "nuxt", "socket", "chart", "ember", "backbone", "p5", "paper", "alpine", "plotly"]
-)
-_ROOTS: Final = frozenset(
-    ["etc", "tmp", "var", "usr", "home", "root", "opt", "dev", "proc", "sys", "mnt", "srv", "lib", "bin", "sbin", "boot", "run", "users", "applications", "library", "workspace", "data"]
-)
 _CURLY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "‑": "-", "–": "-"})
 
 WORD, CODE, PATH, URL, HOST, EMAIL, PUNCTUATION, LINK = (
@@ -107,8 +98,25 @@ def tokenize(text: str) -> list[Token]:
             kind = CODE if kind == WORD else kind
             tokens.append(Token(kind, inner, inner.lower(), match.start(), match.end(), code=True))
         elif (link := match["link"]) is not None:
-            tokens.append(Token(LINK, link.strip("<>"), "", match.start(), match.end()))
+            _link(link.strip("<>"), match, tokens)
     return tokens
+
+
+def _link(target: str, match: re.Match[str], tokens: list[Token]) -> None:
+    """A link's target: a path or an address like one in the text; its label, if it names the same, goes."""
+    if target.startswith("#"):
+        tokens.append(Token(LINK, target, "", match.start(), match.end()))
+        return
+    target = target.partition("#")[0]
+    kind = classify(target)
+    kind = kind if kind in CONCRETE else PATH if "/" in target else LINK
+    label = tokens[-1] if tokens and tokens[-1].end >= match.start() - 2 else None
+    if label is not None and label.kind in CONCRETE and label.text.rstrip("/").rpartition("/")[2] in target:
+        tokens.pop()
+        label = Token(kind, target, target.lower(), label.start, match.end(), quoted=label.quoted)
+        tokens.append(label)
+        return
+    tokens.append(Token(kind, target, target.lower() if kind != LINK else "", match.start(), match.end()))
 
 
 def classify(chunk: str) -> str:
@@ -125,7 +133,12 @@ def classify(chunk: str) -> str:
     if _PATH_START.match(chunk):
         segments = [segment for segment in re.split(r"[\\/]", chunk) if segment]
         if chunk[0] == "/" and (
-            not segments or (len(segments) == 1 and "." not in chunk and segments[0].lower() not in _ROOTS)
+            not segments
+            or (
+                len(segments) == 1
+                and "." not in chunk
+                and segments[0].lower() not in words["resources.root_folders"].single
+            )
         ):
             return WORD  # a slash command, or a lone slash
         return PATH
@@ -144,7 +157,7 @@ def classify(chunk: str) -> str:
         return PATH if known or chunk.endswith("/") or "*" in chunk or first.startswith(".") else WORD
     if "." in chunk:
         stem = chunk.rsplit(".", 1)[0].lower()
-        if known and stem and not (extension == "js" and stem in _LIBRARY):
+        if known and stem and not (extension == "js" and stem in words["resources.library_names"].single):
             return PATH
         if _ADDRESS.fullmatch(chunk):
             return HOST
@@ -223,7 +236,11 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
 def _ends(token: Token, current: list[Token], following: Token) -> bool:
     if token.kind != PUNCTUATION or token.low not in {".", "!", "?"} or following.start == token.end:
         return False
-    if len(current) > 1 and current[-2].low in _ABBREVIATION and current[-2].end == token.start:
+    if (
+        len(current) > 1
+        and current[-2].low in vocabulary()["resources.abbreviations"].single
+        and current[-2].end == token.start
+    ):
         return False
     first = following.text[:1]
     return not first.islower() or following.kind != WORD

@@ -17,6 +17,7 @@ import yaml
 from conjunct.errors import UsageError
 from conjunct.model import FactorKind
 
+_FILES = ("verbs", "resources", "headings", "conditions", "postures", "sensitive", "languages")
 _NEEDS = {"outward", "path", "target", "thing", "url", "any", "private", "variable", "credential"}
 _OPERATORS = {"mentions", "installed", "at_least", "equals", "before", "after", "exists", "unknown"}
 
@@ -24,27 +25,28 @@ _OPERATORS = {"mentions", "installed", "at_least", "equals", "before", "after", 
 class Phrases:
     """A set of words and of word sequences, found in a list of lower-case words."""
 
-    __slots__ = ("_multiple", "single")
+    __slots__ = ("_multiple", "single", "starts", "written")
 
     def __init__(self, phrases: Iterable[str]) -> None:
+        self.written = tuple(phrases)
         single: set[str] = set()
         multiple: dict[str, list[tuple[str, ...]]] = {}
-        for phrase in phrases:
+        for phrase in self.written:
             words = tuple(phrase.lower().split())
             if len(words) == 1:
                 single.add(words[0])
             elif words:
                 multiple.setdefault(words[0], []).append(words)
         self.single = frozenset(single)
+        self.starts = self.single | multiple.keys()
         self._multiple = {
             first: tuple(sorted(group, key=len, reverse=True)) for first, group in multiple.items()
         }
 
     def at(self, words: Sequence[str], index: int) -> int:
         """Length in words of the longest phrase that starts at `index`, or 0 (also behind the last word)."""
-        if index >= len(words):
+        if index >= len(words) or (word := words[index]) not in self.starts:
             return 0
-        word = words[index]
         for phrase in self._multiple.get(word, ()):
             if tuple(words[index : index + len(phrase)]) == phrase:
                 return len(phrase)
@@ -53,10 +55,15 @@ class Phrases:
     def find(self, words: Sequence[str], start: int = 0, end: int | None = None) -> int:
         """Index of the first phrase in `words[start:end]`, or -1."""
         stop = len(words) if end is None else min(end, len(words))
+        starts = self.starts
         for index in range(max(start, 0), stop):
-            if self.at(words, index):
+            if words[index] in starts and self.at(words, index):
                 return index
         return -1
+
+    def may_occur(self, words: Iterable[str]) -> bool:
+        """Whether a first word of any phrase is among `words`: a quick look before a search."""
+        return not self.starts.isdisjoint(words)
 
     def within(self, words: Sequence[str], start: int = 0, end: int | None = None) -> bool:
         """Whether any phrase occurs in `words[start:end]`."""
@@ -108,10 +115,7 @@ class Vocabulary:
 @functools.cache
 def vocabulary() -> Vocabulary:
     """The vocabulary of this version. Raises `UsageError` when a data file is not valid."""
-    data = {
-        name: _load(name)
-        for name in ("verbs", "resources", "headings", "conditions", "postures", "sensitive")
-    }
+    data = {name: _load(name) for name in _FILES}
     words: dict[str, Phrases] = {}
     for name, content in data.items():
         _collect(f"{name}", content, words)

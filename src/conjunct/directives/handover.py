@@ -1,0 +1,127 @@
+"""Instructions to use another skill, and to write into an agent's memory or configuration."""
+
+from __future__ import annotations
+
+import re
+
+from conjunct.directives.mood import Order
+from conjunct.directives.posture import Posture, wording
+from conjunct.directives.tokens import CODE, PATH, PUNCTUATION, WORD, Statement, Token
+from conjunct.directives.vocabulary import Vocabulary, vocabulary
+from conjunct.model import DirectiveKind
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_]*(?:[-:][a-z0-9_]+)+|[a-z0-9][a-z0-9_-]{2,}")
+_COMPOUND = re.compile(r"[a-z0-9][a-z0-9_]*(?:[-:][a-z0-9_]+)+")
+
+
+def delegations(statement: Statement, found: list[Order]) -> list[Posture]:
+    """`use the pdf-maker skill`, `ask ledger-export to …`, `invoke suite:planner`."""
+    lexicon = vocabulary()
+    result = []
+    for order in found:
+        if order.passive or not lexicon["postures.delegate.verbs"].at(statement.words, order.verb):
+            continue
+        for index in range(order.verb + 1, order.end):
+            if statement.tokens[index].kind == PUNCTUATION and statement.words[index] not in (",", "("):
+                break
+            posture = _delegation(statement, order, index, lexicon)
+            if posture is not None:
+                result.append(posture)
+                break
+    return result
+
+
+def _delegation(statement: Statement, order: Order, index: int, lexicon: Vocabulary) -> Posture | None:
+    """The skill named by token `index`, if it names one."""
+    tokens, words, at = statement.tokens, statement.words, order.verb
+    token = tokens[index]
+    name = token.low.strip("/`$@*")
+    nouns = lexicon["postures.delegate.nouns"].single
+    if token.kind not in (WORD, CODE) or name in lexicon["postures.delegate.not_names"].single:
+        return None
+    if name in nouns or not _NAME.fullmatch(name):
+        return None
+    compound = bool(_COMPOUND.fullmatch(name))
+    following = words[index + 1] if index + 1 < len(words) else ""
+    start, confidence = index + 1, 0.0
+    if following in nouns or (words[index - 1] in nouns and token.code):
+        plain = not (token.code or compound)
+        usual = following == "skill" and (
+            words[index - 1] in ("the", "a", "an") or (index - 1 == at and _proper(token))
+        )
+        if not plain or (usual and lexicon["postures.delegate.plain_verbs"].at(words, at)):
+            start, confidence = index + 2, 0.9
+    if not confidence and compound:
+        if lexicon["postures.delegate.ask"].at(words, at) and index <= at + 2 and following == "to":
+            start, confidence = index + 2, 0.8
+        elif ":" in name and lexicon["postures.delegate.qualified"].at(words, at):
+            confidence = 0.7
+        elif lexicon["postures.delegate.handing"].at(words, at) and words[index - 1] == "to":
+            confidence = 0.8
+    if not confidence:
+        return None
+    object_ = wording(statement, start, order.end)
+    return Posture(DirectiveKind.DELEGATE, words[at], object_, name, confidence, at, order.negated)
+
+
+def _proper(token: Token) -> bool:
+    return token.text[:1].isupper()
+
+
+def memories(statement: Statement, found: list[Order]) -> list[Posture]:
+    """`add this to CLAUDE.md`, `remember this for all future sessions`, `from now on, always …`."""
+    lexicon = vocabulary()
+    words = statement.words
+    scope = lexicon["postures.remember.scopes"].find(words)
+    leading = lexicon["postures.remember.leading_scopes"].find(words)
+    result = []
+    for order in found:
+        at, end = order.verb, order.end
+        target, where = _agent_file(statement, at + 1, end, lexicon)
+        verb = order.passive or lexicon["postures.remember.verbs"].at(words, at) > 0
+        if target and verb and _is_destination(words, at, where, lexicon):
+            object_ = wording(statement, at + 1, max(at + 1, where - 1))
+            posture = (object_, target, 0.9)
+        elif at <= scope < end and lexicon["postures.remember.mind_verbs"].at(words, at):
+            posture = (wording(statement, at + 1, end), "memory", 0.8)
+        elif 0 <= leading < at:
+            posture = (wording(statement, at, end), "memory", 0.6)
+        else:
+            continue
+        result.append(
+            Posture(DirectiveKind.REMEMBER, words[at], posture[0], posture[1], posture[2], at, order.negated)
+        )
+    return result
+
+
+def _is_destination(words: list[str], verb: int, target: int, lexicon: Vocabulary) -> bool:
+    """Whether the target is written to: behind a preposition, or the object of a verb of editing."""
+    if lexicon["postures.remember.direct"].at(words, verb) and target <= verb + 5:
+        return True
+    return any(
+        lexicon["postures.remember.into"].at(words, index)
+        for index in range(max(verb + 1, target - 4), target + 1)
+    )
+
+
+def _agent_file(statement: Statement, start: int, end: int, lexicon: Vocabulary) -> tuple[str, int]:
+    """The agent configuration or memory that a clause names, and its index; empty when it names none."""
+    tokens, words = statement.tokens, statement.words
+    files, folders = lexicon["resources.agent_files"].single, lexicon["resources.agent_folders"].single
+    for index in range(start, end):
+        token = tokens[index]
+        if token.kind == PATH or token.code:
+            parts = token.low.rstrip("/").split("/")
+            inside = any(part in folders for part in parts)
+            settings = parts[-1] in lexicon["postures.remember.settings"].single
+            deep = any(part in lexicon["postures.remember.parts"].single for part in parts)
+            named = parts[-1] in files and (
+                inside
+                or "memory" in words
+                or parts[-1] not in lexicon["postures.remember.generic_files"].single
+            )
+            if named or (inside and (settings or deep)):
+                return token.text, index
+        if length := lexicon["postures.remember.memory_targets"].at(words, index):
+            return " ".join(words[index : index + length]), index
+    return "", -1

@@ -1,0 +1,296 @@
+"""Paragraphs, list items and cells to directives."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Final
+
+from conjunct.directives.acts import Act, acts, resources_in
+from conjunct.directives.commands import inline_command, usage_command
+from conjunct.directives.conceal import concealments
+from conjunct.directives.conditions import Conditioned, read_conditions
+from conjunct.directives.context import Context
+from conjunct.directives.foreign import is_foreign
+from conjunct.directives.handover import delegations, memories
+from conjunct.directives.mood import Order, orders
+from conjunct.directives.output import MENTION_CONFIDENCE, Output, quote
+from conjunct.directives.override import overrides
+from conjunct.directives.package import script_command
+from conjunct.directives.posture import order_before
+from conjunct.directives.structure import CELL, Block
+from conjunct.directives.tokens import CODE, PATH, PUNCTUATION, URL, Statement, statements
+from conjunct.directives.vocabulary import vocabulary
+from conjunct.model import Condition, Directive, DirectiveKind
+
+_WRITING: Final = frozenset({"append", "edit", "write", "schedule", "set"})
+
+
+def compile_prose(output: Output, block: Block, context: Context) -> tuple[Condition, ...]:
+    """Compile one block; returns the conditions that hold for what it introduces."""
+    if block.item < 0:
+        output.conditions = ()
+    for line, command in _usage_lines(output, block):
+        output.emit(context, _run(output, line, command, command, confidence=0.8))
+    inherited: tuple[Condition, ...] = ()
+    for statement in statements(block.text, block.line):
+        inherited = _statement(output, statement, context, block)
+    introduces = block.text.rstrip().rstrip("*_").endswith((":", "："))
+    return inherited if introduces or block.item >= 0 else ()
+
+
+def _usage_lines(output: Output, block: Block) -> list[tuple[int, str]]:
+    if "sage:" not in block.text:
+        return []
+    lines = enumerate(block.text.split("\n"), start=block.line)
+    found = ((line, usage_command(text.strip("`* "), output.package)) for line, text in lines)
+    return [(line, command) for line, command in found if command]
+
+
+def _statement(output: Output, statement: Statement, context: Context, block: Block) -> tuple[Condition, ...]:
+    output.next_statement()
+    if is_foreign(statement):
+        output.count(context, False, statement)
+        return ()
+    _notice_folder(output, statement)
+    conditioned = read_conditions(statement)
+    found = orders(statement, conditioned.excluded)
+    own = _continued(output, statement, tuple(condition for condition, _, _ in conditioned.conditions))
+    before = len(output.directives)
+    remembered = _conduct(output, statement, found, conditioned, context, own)
+    understood = False
+    for order in found:
+        conditions = conditioned.of(order.start, order.end) if conditioned.conditions else own
+        understood |= _order(output, statement, order, context, conditions, remembered)
+    _inline(output, statement, found, context, own, block)
+    for resource in resources_in(statement.tokens)[:1]:
+        output.refer(resource)
+    new = len(output.directives) > before
+    if context.descriptive or _is_activation(statement, found):
+        return own
+    if found or (new and any(not directive.mention for directive in output.directives[before:])):
+        output.count(context, new or understood, statement)
+    return own
+
+
+def _notice_folder(output: Output, statement: Statement) -> None:
+    """Remember in which folder the text says that commands run."""
+    lexicon = vocabulary()
+    if lexicon["resources.skill_folder_names"].within(statement.words):
+        output.folder = "skill"
+    elif lexicon["resources.workspace_names"].within(statement.words):
+        output.folder = "workspace"
+
+
+def _continued(output: Output, statement: Statement, own: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """`In that case, …`, `If so, …`, `Otherwise …` refer to the condition before."""
+    lexicon = vocabulary()
+    if lexicon["conditions.same"].at(statement.words, 0):
+        own = (*output.conditions, *(c for c in own if c.operator != "unknown"))
+    elif lexicon["conditions.opposite"].at(statement.words, 0):
+        own = tuple(replace(c, negated=not c.negated) for c in output.conditions)
+    output.conditions = own
+    return own
+
+
+def _is_activation(statement: Statement, found: list[Order]) -> bool:
+    """`Use this skill when …` says when to load the skill, and orders nothing."""
+    lexicon = vocabulary()
+    if len(found) != 1 or not lexicon["verbs.activation"].at(statement.words, found[0].verb):
+        return False
+    following = statement.words[found[0].verb + 1 : found[0].verb + 4]
+    return (
+        not following
+        or following[0] in ("when", "it", "proactively")
+        or (following[0] in ("this", "the") and "skill" in following)
+    )
+
+
+def _conduct(
+    output: Output,
+    statement: Statement,
+    found: list[Order],
+    conditioned: Conditioned,
+    context: Context,
+    conditions: tuple[Condition, ...],
+) -> bool:
+    """Directives about conduct; returns whether one of them writes to memory."""
+    excluded = conditioned.excluded
+    postures = [
+        *overrides(statement, found, excluded),
+        *concealments(statement, found, excluded),
+        *delegations(statement, found),
+        *memories(statement, found),
+    ]
+    for posture in postures:
+        output.emit(
+            context,
+            Directive(
+                posture.kind,
+                output.file,
+                statement.line,
+                quote(statement),
+                verb=posture.verb,
+                object=posture.object,
+                target=posture.target,
+                conditions=conditions,
+                mention=posture.negated,
+                confidence=posture.confidence,
+            ),
+        )
+    return any(posture.kind is DirectiveKind.REMEMBER for posture in postures)
+
+
+def _order(
+    output: Output,
+    statement: Statement,
+    order: Order,
+    context: Context,
+    conditions: tuple[Condition, ...],
+    remembered: bool,
+) -> bool:
+    """The script or the acts of one order; true when it was understood, even as no directive."""
+    script = _script(output, statement, order)
+    if script:
+        directive = _run(output, statement.line, quote(statement), script, confidence=0.9)
+        output.emit(context, replace(directive, conditions=conditions, mention=order.negated))
+        return True
+    found = acts(statement, order, output.antecedent)
+    for act in found:
+        if act.object and ("/" in act.object or "." in act.object):
+            output.refer(act.object)
+        if (remembered and act.verb in _WRITING) or _installs_itself(output, statement, act):
+            continue
+        output.emit(
+            context,
+            Directive(
+                DirectiveKind.ACT,
+                output.file,
+                statement.line,
+                quote(statement),
+                verb=act.verb,
+                object=act.object[:200],
+                target=act.target[:200],
+                conditions=conditions,
+                mention=order.negated,
+                confidence=act.confidence * (0.5 if order.optional else 1.0),
+            ),
+        )
+    return bool(found)
+
+
+def _installs_itself(output: Output, statement: Statement, act: Act) -> bool:
+    """`copy this folder to ~/.claude/skills` installs the package; fetching anything does not count."""
+    lexicon = vocabulary()
+    if act.verb not in ("copy", "move", "write") or "://" in statement.text:
+        return False
+    head, found, tail = act.target.rstrip("/").rpartition("skills")
+    if not found or (head and not head.endswith("/")) or tail.strip("/") not in ("", output.package.name):
+        return False
+    return lexicon["resources.own_package"].within(act.object.lower().split()) or not act.object
+
+
+def _script(output: Output, statement: Statement, order: Order) -> str:
+    """The command for a script that an order names without writing the command out."""
+    lexicon = vocabulary()
+    words, tokens = statement.words, statement.tokens
+    if order.passive:
+        if not lexicon["verbs.run.participle"].at(words, order.verb):
+            return ""
+    elif not lexicon["verbs.run.base"].at(words, order.verb):
+        return ""
+    strong = order.passive or lexicon["verbs.run.strong"].at(words, order.verb) > 0
+    for index in range(order.start if order.passive else order.verb + 1, order.end):
+        if tokens[index].kind != PATH:
+            continue
+        if not strong and words[index - 1] not in ("with", "using", "via", "by"):
+            continue
+        command = script_command(output.package.locate(tokens[index].text) or tokens[index].text)
+        if command:
+            return command + _argument(statement, index + 1, order.end)
+    return ""
+
+
+def _argument(statement: Statement, start: int, end: int) -> str:
+    """` input.csv` for "on input.csv", ` <the-file>` for "on the file"; else nothing."""
+    lexicon = vocabulary()
+    tokens = statement.tokens
+    for index in range(start, min(end, start + 6)):
+        if tokens[index].low not in ("on", "over", "against", "with"):
+            continue
+        following = tokens[index + 1 : min(end, index + 6)]
+        for token in following:
+            if token.kind in (PATH, URL):
+                return f" {token.text}"
+        if tokens[index].low == "with":
+            return ""
+        words = [
+            token.low
+            for token in following
+            if token.kind != PUNCTUATION and not lexicon["resources.articles"].at([token.low], 0)
+        ]
+        return f" <{'-'.join(words[:3]) or 'file'}>"
+    return ""
+
+
+def _inline(
+    output: Output,
+    statement: Statement,
+    found: list[Order],
+    context: Context,
+    conditions: tuple[Condition, ...],
+    block: Block,
+) -> None:
+    """Commands in inline code: ordered by a verb before them or standing alone, else mentioned."""
+    spans = []
+    written = {d.command for d in output.directives[-6:] if d.line == statement.line}
+    for index, token in enumerate(statement.tokens):
+        if token.code and token.kind in (CODE, PATH):
+            command = inline_command(token.text, output.package)
+            if command and not (token.kind == PATH and any(command in entry for entry in written)):
+                spans.append((index, command))
+    words = statement.words
+    joined = any("or" in words[a + 1 : b] for (a, _), (b, _) in itertools.pairwise(spans))
+    group = output.group(statement.line) if joined else ""
+    for index, command in spans:
+        confidence, mention = _how_meant(statement, found, index, block)
+        directive = _run(output, statement.line, quote(statement), command, confidence=confidence)
+        output.emit(context, replace(directive, conditions=conditions, mention=mention, alternative=group))
+
+
+def _how_meant(statement: Statement, found: list[Order], index: int, block: Block) -> tuple[float, bool]:
+    """Confidence of an inline command, and whether it is only mentioned."""
+    lexicon = vocabulary()
+    tokens, words = statement.tokens, statement.words
+    order = order_before(found, index)
+    negated = order is not None and order.negated
+    told = order is not None and lexicon["verbs.run.base"].at(words, order.verb) > 0 and index < order.end + 3
+    if block.kind == CELL:
+        return MENTION_CONFIDENCE, True
+    if told:
+        return 0.9, negated
+    if tokens[index].kind == PATH:
+        return MENTION_CONFIDENCE, True
+    if (
+        index >= 2
+        and words[index - 1] in (":", "—", "-", "→", "->")
+        and lexicon["resources.command_labels"].within(words, 0, index)
+    ):
+        return 0.9, negated
+    if index == 0 and all(token.kind == PUNCTUATION for token in tokens[1:]):
+        return 0.8, False
+    return 0.4, True
+
+
+def _run(output: Output, line: int, text: str, command: str, *, confidence: float) -> Directive:
+    return Directive(
+        DirectiveKind.RUN,
+        output.file,
+        line,
+        text[:300],
+        verb="run",
+        command=command,
+        language="shell",
+        folder=output.folder,
+        confidence=confidence,
+    )
