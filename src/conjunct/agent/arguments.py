@@ -18,7 +18,7 @@ from conjunct.agent.commandline import (
 )
 from conjunct.agent.kinds import kinds
 from conjunct.agent.package import installed_folder, installed_path
-from conjunct.agent.placeholders import Placeholder, is_ellipsis, mark, unmark
+from conjunct.agent.placeholders import Placeholder, is_ellipsis, mark, unmark, without_credentials
 from conjunct.agent.program import Program, identify
 from conjunct.agent.usage import Parameter, Usage
 from conjunct.agent.values import Values
@@ -43,7 +43,7 @@ class Line:
 
 def fill(text: str, values: Values) -> Line:
     """The command with all its words filled."""
-    marked, placeholders = mark(text, optional=values.index % 3 == 2)
+    marked, placeholders = mark(without_credentials(text), optional=values.index % 3 == 2)
     values.begin(placeholders)
     return _Filling(values, marked, placeholders).line()
 
@@ -73,7 +73,8 @@ class _Filling:
         text = text.strip()
         argv = direct_argv(text)
         stdin = self.values.answers(self.prompts)
-        if self.reads and not stdin and len(commands) == 1 and not any(is_redirect(word) for word in words):
+        redirected = any(is_redirect(word) for word in words)
+        if self.reads and not stdin and len(commands) == 1 and not redirected and not self.values.taken:
             source = self.values.fixtures.pick(kinds()[self.reads], self.values.index)
             if source is not None:
                 text, argv = f"{text} < {quote(source)}", None
@@ -97,10 +98,12 @@ class _Filling:
         )
 
     def _left(self) -> dict[int, str]:
-        """Values for marks inside words that were kept, such as quoted text."""
-        return {
-            number: self.values.choose(item.name, None, item) for number, item in enumerate(self.placeholders)
-        }
+        """Values for marks inside words that were kept, without what a shell would split or expand."""
+        found: dict[int, str] = {}
+        for number, item in enumerate(self.placeholders):
+            value = self.values.choose(item.name, None, item)
+            found[number] = re.sub(r"[^\w./:@+,%=-]+", "-", value)
+        return found
 
     def _change(self, word: Word, value: str) -> None:
         if value != word.value:
@@ -227,11 +230,11 @@ class _Filling:
                 positional += 1
             self._change(word, self.values.value(value, parameter, flag, program.name))
             expecting, flag = None, ""
-        if program.member is not None and not {"--help", "-h", "--version"} & {
-            word.value for word in arguments
-        }:
-            last = program.words[-1]
-            self._append(last, missing_arguments(active, given, positional))
+        if program.member is None or {"--help", "-h", "--version"} & {word.value for word in arguments}:
+            return
+        # Positions read off `sys.argv[2]` or `$2` are a guess: a documented call knows better.
+        if not (arguments and active.source in ("argv", "getopts")):
+            self._append(program.words[-1], missing_arguments(active, given, positional))
 
     def _append(self, last: Word, parameters: Sequence[Parameter | str]) -> None:
         """Add what the script requires and the text leaves out, after the last word of the command."""

@@ -122,3 +122,23 @@ def example_name(word: str) -> str:
     if _UPPER.match(word) or word in kinds().placeholder_words:
         return word.lower()
     return ""
+
+
+_ASSIGNED = re.compile(
+    r"(?m)(?:^[ \t]*|(?<=&& )|(?<=; ))(?:export[ \t]+)?"
+    r"([A-Z][A-Z0-9_]{2,60})=([\"']?)([^\s\"';&|]{0,200})\2"
+)
+
+
+def without_credentials(text: str) -> str:
+    """The text without assignments of made-up credentials (`export FOO_API_KEY=your-key`).
+
+    The world has minted one of that name; an example value would hide where it goes.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        if not kinds().names_credential(match[1]) or match[3].startswith("$"):
+            return match[0]
+        return "true"
+
+    return _ASSIGNED.sub(replace, text)

@@ -23,6 +23,8 @@ class Parameter:
     takes_value: bool = True
     kind: str = ""
     """Name of a kind in `data/kinds.yaml`; empty where nothing tells."""
+    typed: bool = False
+    """The script declares the type; otherwise the kind follows from words."""
     choices: tuple[str, ...] = ()
     count: int = 1
     """Values that have to be given at least."""
@@ -96,6 +98,7 @@ def describe(
         required=required,
         takes_value=takes_value,
         kind=kind or (by_name.name if by_name else ""),
+        typed=bool(kind),
         choices=choices,
         count=count,
         default=default,

@@ -145,7 +145,7 @@ def _argv(tree: ast.Module, source: str) -> Usage:
     for line in usage_lines(source):
         usage = read_usage_text(line)
         if usage.parameters:
-            return replace(usage, source="argv")
+            return replace(_required_at_least(usage, _fewest(tree)), source="usage")
     names: dict[int, str] = {}
     flags: list[str] = []
     for node in nodes(tree):
@@ -171,6 +171,31 @@ def _argv(tree: ast.Module, source: str) -> Usage:
         describe(flag.lstrip("-"), (flag,), takes_value=False) for flag in flags if flag.startswith("-")
     ]
     return Usage(tuple(positionals + options), source="argv" if names or options else "")
+
+
+def _fewest(tree: ast.Module) -> int:
+    """How many arguments the script insists on: `if len(sys.argv) != 3` wants two."""
+    fewest = 0
+    for node in nodes(tree):
+        if not (isinstance(node, ast.Compare) and isinstance(node.left, ast.Call) and node.left.args):
+            continue
+        counts = dotted(node.left.func) == "len" and dotted(node.left.args[0]) in ("sys.argv", "argv")
+        limit = node.comparators[0]
+        if counts and isinstance(limit, ast.Constant) and isinstance(limit.value, int):
+            wanted = limit.value - (0 if isinstance(node.ops[0], ast.LtE) else 1)
+            if isinstance(node.ops[0], ast.NotEq | ast.Lt | ast.LtE) and 0 < wanted < 12:
+                fewest = max(fewest, wanted)
+    return fewest
+
+
+def _required_at_least(usage: Usage, count: int) -> Usage:
+    """Usage lines put square brackets around what is required, too; the script's own check decides."""
+    wanted = {item.name for item in usage.positionals()[:count]}
+    parameters = tuple(
+        replace(item, required=True) if not item.flags and item.name in wanted else item
+        for item in usage.parameters
+    )
+    return replace(usage, parameters=parameters)
 
 
 def _argv_index(node: ast.AST) -> int | None:

@@ -53,6 +53,8 @@ _SAMPLE_FOLDERS = frozenset(
         "test-data",
     }
 )
+_WEAK_KINDS = frozenset({"user", "sentence", "title", "command"})
+_PATTERN_OPTIONS = frozenset({"-name", "-iname", "-path", "--include", "--exclude", "--glob", "-g", "-e"})
 _BARE_FILES = frozenset(
     {"input", "file", "infile", "data", "document", "dir", "directory", "folder", "project"}
 )
@@ -96,6 +98,8 @@ class Values:
             and "{" not in value
         ):
             return value
+        if flag in _PATTERN_OPTIONS:
+            return value
         marked = bool(re.search(r"<[^<>]+>|\{[^{}]+\}|\$\w+|\$\{", value)) and bool(self.placeholders)
         if value in self.produced and not (parameter and parameter.output):
             return self.produced[value]
@@ -138,8 +142,8 @@ class Values:
 
     def _typed(self, value: str, parameter: Parameter | None) -> str:
         """An example value is kept as documented unless the script cannot take it."""
-        if parameter is not None and parameter.kind in ("integer", "number") and not re.search(r"\d", value):
-            return kinds()[parameter.kind].value(self.index)
+        if parameter is not None and parameter.typed and parameter.kind in ("integer", "number"):
+            return value if re.search(r"\d", value) else kinds()[parameter.kind].value(self.index)
         return value
 
     def _is_path(self, value: str, parameter: Parameter | None, program: str) -> bool:
@@ -155,7 +159,7 @@ class Values:
             return True
         # A bare word is a file name only where the name says no more than that: `tool.py input`.
         is_file = parameter is not None and bool(parameter.kind) and kinds()[parameter.kind].is_file
-        return is_file and value.lower() in _BARE_FILES
+        return is_file and ("/" in value or value.lower() in _BARE_FILES)
 
     def _pick(self, options: Sequence[str]) -> str:
         return options[self.index % len(options)]
@@ -179,19 +183,21 @@ class Values:
         for key in (re.sub(r"[^a-z0-9]", "", name.lower()), "".join(words_of(name)[-1:])):
             if key in self.facts:
                 return self.facts[key]
-        declared = parameter.kind if parameter is not None else ""
+        declared = table[parameter.kind] if parameter is not None and parameter.kind else None
+        named = table.of_words(name)
         kind = table.of_extension(name) or table.of_extension(example)
-        if kind is None and declared and table[declared].name not in ("user", "sentence", "title", "command"):
-            kind = table[declared]
-        kind = kind or table.of_words(name) or table.of_words(near) or table[declared or table.default]
+        if kind is None and declared is not None and declared.name not in _WEAK_KINDS:
+            vague = named is None or named.name in _WEAK_KINDS or named.name in ("file", "folder")
+            kind = declared if vague or (parameter is not None and parameter.typed) else None
+        kind = kind or named or table.of_words(near) or declared or table[table.default]
         if (
             table.names_output(name)
             and (kind.is_file or kind.name in (table.default, "date"))
             and not (parameter and not parameter.output)
         ):
             return self.output_path(f"<{name}>", kind.name if kind.is_file else "")
-        if kind.name == "file" and declared and table[declared].is_file:
-            kind = table[declared]
+        if kind.name == "file" and declared is not None and declared.is_file:
+            kind = declared
         if not kind.is_file:
             return kind.value(self.index)
         return self._file(kind, name, near) or name
