@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 
 from conjunct.model import ActionKind, ResourceClass, TouchMode
+from conjunct.world.called_paths import in_own_proc
 from conjunct.world.facts import Connection
-from conjunct.world.file_calls import Reader, in_own_proc
+from conjunct.world.file_calls import Reader
 from conjunct.world.processes import TracedProcess
 from conjunct.world.recorder import Recorder
 from conjunct.world.resources import absolute, classify_address
@@ -25,6 +26,7 @@ from conjunct.world.strace_syntax import (
 
 _UNDERWAY = frozenset({"EINPROGRESS", "EALREADY", "EISCONN", "EINTR", "ERESTARTSYS"})
 _PAYLOAD = re.compile(rf"iov_base={STRING}", re.DOTALL)
+_SOCKET_ERROR = re.compile(r"\[(E[A-Z]+|\d{1,5})\]")
 _DNS_PORT = ":53"
 _HARMLESS_SIGNAL = frozenset({"0", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH"})
 
@@ -62,9 +64,19 @@ def _connect(recorder: Recorder, process: TracedProcess, call: Call) -> None:
     if family == "inet":
         connection = _connection(recorder, process, _socket(call), name, completed=completed)
         # A datagram socket that only connects sends nothing: resolvers do so to choose among addresses.
-        recorder.connect(process, connection, act=connection.protocol not in ("udp", "icmp"))
+        acts = connection.protocol not in ("udp", "icmp")
+        recorder.connect(process, connection, act=acts, underway=not call.succeeded)
     elif family in ("unix", "abstract"):
         _connect_unix(recorder, process, call, family, name, completed=completed)
+
+
+def _outcome(recorder: Recorder, process: TracedProcess, call: Call) -> None:
+    """How a connection went that was started without waiting for it."""
+    if call.argument(2) != "SO_ERROR" or not call.succeeded:
+        return
+    error = _SOCKET_ERROR.fullmatch(call.argument(3))
+    if error is not None and error.group(1) != "0":
+        recorder.connection_failed(process, _socket(call), error.group(1))
 
 
 def _connect_unix(
@@ -270,6 +282,7 @@ OTHER_CALLS: dict[str, Reader] = {
     "socket": _nothing,
     "socketpair": _nothing,
     "connect": _connect,
+    "getsockopt": _outcome,
     "bind": _bind,
     "listen": _listen,
     **dict.fromkeys(("accept", "accept4"), _accept),

@@ -47,6 +47,8 @@ class TracedProcess:
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
     files: dict[int, str] = field(default_factory=dict)
     """Descriptor to path, for `/proc/self/fd/N`. Shared with children; the last opener of a number wins."""
+    folders: set[str] = field(default_factory=set)
+    """Paths that calls started from: they are folders, however they were opened. Shared with children."""
     tasks: set[int] = field(default_factory=set)
     fetched: tuple[str, ...] = ()
     """Destinations off this machine from which it may have got what it writes."""
@@ -70,6 +72,7 @@ class TracedProcess:
             inherits_own=self.inherits_own,
             script=self.script,
             files=self.files,
+            folders=self.folders,
             fetched=self.fetched,
             tasks={pid},
         )

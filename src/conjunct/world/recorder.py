@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conjunct.model import Action, ActionKind, Actor, ActorLink, ResourceClass, Touch, TouchMode
 from conjunct.world.actors import ActorLedger, extend, package_link
@@ -19,12 +20,14 @@ from conjunct.world.resources import (
     meaning,
 )
 from conjunct.world.spec import Layout
+from conjunct.world.strace_syntax import Endpoint
 
 _ACTIONS = 20_000
 _CONNECTIONS = 20_000
 _CARRIERS = 1_000
 
 Detail = tuple[tuple[str, str], ...]
+ActionKey = tuple[ActionKind, str, bool, int, Actor]
 
 
 @dataclass(slots=True)
@@ -40,8 +43,13 @@ class Recorder:
     """The present turn: what a survivor does now happens now, whoever started it when."""
     line: int = 0
     touched: dict[tuple[str, TouchMode, bool, int], Touch] = field(default_factory=dict)
-    done: dict[tuple[ActionKind, str, bool, int, Actor], Action] = field(default_factory=dict)
+    done: dict[ActionKey, Action] = field(default_factory=dict)
     connections: list[Connection] = field(default_factory=list)
+    _underway: dict[tuple[int, int], int] = field(default_factory=dict)
+    """(pid, inode of the socket) to the index of a connection whose outcome is not known."""
+    _reached: Counter[str] = field(default_factory=Counter)
+    """Destination to the number of connections that count as completed."""
+    _connect_keys: dict[str, list[ActionKey]] = field(default_factory=dict)
     carriers: dict[tuple[str, str, int], CarrierOut] = field(default_factory=dict)
     pinned: frozenset[str] = frozenset()
     folders: set[str] = field(default_factory=set)
@@ -73,6 +81,15 @@ class Recorder:
         if path not in self.pinned:
             self.touch(process, path, TouchMode.LIST, found=True)
 
+    def touches(self) -> tuple[Touch, ...]:
+        """All looks, in order. A folder that was only opened was not read: its entries come by listing."""
+        result: dict[tuple[str, TouchMode, bool, int], Touch] = {}
+        for touch in self.touched.values():
+            if touch.mode is TouchMode.READ and touch.path in self.folders:
+                touch = replace(touch, mode=TouchMode.STAT)
+            result.setdefault((touch.path, touch.mode, touch.found, touch.step), touch)
+        return tuple(result.values())
+
     # ---- doing
 
     def act(
@@ -84,14 +101,17 @@ class Recorder:
         *,
         completed: bool = True,
         detail: Detail = (),
-    ) -> None:
-        """Note one action; the same action of the same actors in the same command is noted once."""
+    ) -> ActionKey | None:
+        """Note one action; the same action of the same actors in the same command is noted once.
+
+        Returns its key if it is new.
+        """
         key = (kind, resource, completed, process.step, process.actor)
         if key in self.done:
-            return
+            return None
         if len(self.done) >= _ACTIONS:
             self.undetermined[f"more than {_ACTIONS} distinct actions in one command"] = None
-            return
+            return None
         self.done[key] = Action(
             kind=kind,
             resource=resource,
@@ -102,6 +122,7 @@ class Recorder:
             completed=completed,
             detail=detail,
         )
+        return key
 
     def act_on(
         self,
@@ -229,12 +250,20 @@ class Recorder:
 
     # ---- sending
 
-    def connect(self, process: TracedProcess, connection: Connection, *, act: bool) -> None:
-        """Note a use of a socket with a destination, and as an action where it is one."""
-        if len(self.connections) < _CONNECTIONS:
-            self.connections.append(connection)
-        else:
+    def connect(
+        self, process: TracedProcess, connection: Connection, *, act: bool, underway: bool = False
+    ) -> None:
+        """Note a use of a socket with a destination, and as an action where it is one.
+
+        `underway`: it was started without waiting, and the trace does not tell here how it went.
+        """
+        if len(self.connections) >= _CONNECTIONS:
             self.undetermined[f"more than {_CONNECTIONS} connections in one command"] = None
+            return
+        if underway and connection.completed:
+            self._underway[connection.pid, connection.socket] = len(self.connections)
+        self.connections.append(connection)
+        self._reached[connection.destination] += connection.completed
         if not act:
             return
         if connection.protocol != "unix":
@@ -245,14 +274,29 @@ class Recorder:
                 process.remember_fetched((connection.destination,))
         else:
             resource_class = self.path_class(process, connection.destination)
-        self.act(
+        key = self.act(
             process,
             ActionKind.CONNECT,
             connection.destination,
             resource_class,
             completed=connection.completed,
-            detail=(("protocol", connection.protocol),),
+            detail=(("protocol", connection.protocol), *((("state", "underway"),) if underway else ())),
         )
+        if key is not None and connection.completed:
+            self._connect_keys.setdefault(connection.destination, []).append(key)
+
+    def connection_failed(self, process: TracedProcess, socket: Endpoint, error: str) -> None:
+        """Note that a connection that was underway failed."""
+        index = self._underway.pop((process.pid, socket.inode), None)
+        if index is None:
+            return
+        known = self.connections[index] = replace(self.connections[index], completed=False)
+        self._reached[known.destination] -= 1
+        if self._reached[known.destination]:
+            return
+        for key in self._connect_keys.pop(known.destination, ()):
+            detail = (("protocol", known.protocol), ("error", error))
+            self.done[key] = replace(self.done[key], completed=False, detail=detail)
 
     def carry_out(self, process: TracedProcess, kind: str, name: str) -> None:
         """Note something through which bytes can leave the command unseen."""

@@ -13,6 +13,7 @@ from functools import cache
 
 from conjunct.model import ActionKind, ResourceClass
 from conjunct.world.actors import ActorLedger, directive
+from conjunct.world.births import FORKS, NO_BIRTH, births_in
 from conjunct.world.facts import CommandFacts
 from conjunct.world.file_calls import FILE_CALLS
 from conjunct.world.other_calls import OTHER_CALLS
@@ -35,7 +36,6 @@ from conjunct.world.strace_syntax import (
 STRACE_OPTIONS = ("-f", "--seccomp-bpf", "-q", "-yy", "--decode-pids=pidns", "-s", "4096", "-e", "signal=all")
 """Options this parser relies on. Not `-qq`: that would hide how processes ended."""
 
-FORKS = frozenset({"clone", "clone3", "fork", "vfork"})
 UNDERSTOOD = frozenset(FILE_CALLS) | frozenset(OTHER_CALLS) | FORKS
 """Names of all calls whose lines are understood; `refused` calls are understood whatever they are."""
 
@@ -125,13 +125,13 @@ class _CommandReader:
             pinned=episode.pinned,
         )
         self.processes: list[TracedProcess] = []
-        self.births = _births(lines, episode.pending)
+        self.births = births_in(lines, episode.pending)
         self.strangers: set[int] = set()
         self.replaced: set[int] = set()
         """Leaders whose thread executed a program: their `execve resumed` line is still to come."""
         self.programs_missing: dict[str, set[str]] = {}
         self.programs_found: set[str] = set()
-        inside = root_inside or self.births.get(root_pid, _NO_BIRTH).inside
+        inside = root_inside or self.births.get(root_pid, NO_BIRTH).inside
         self.root = TracedProcess(
             pid=root_pid,
             inside=inside,
@@ -337,64 +337,31 @@ class _CommandReader:
             for process in self.processes
             if not process.ended and (alive is None or process.inside in alive)
         ]
-        folders = recorder.folders
+        folders = recorder.folders.union(*(process.folders for process in self.processes))
+        recorder.folders |= folders
         actions = tuple(
             action
             for action in recorder.done.values()
             if not (action.kind is ActionKind.READ and action.resource in folders)
         )
         return CommandFacts(
-            touches=tuple(recorder.touched.values()),
+            touches=recorder.touches(),
             actions=actions,
             connections=tuple(recorder.connections),
             processes=tuple(process.frozen() for process in self.processes),
             carriers_out=tuple(recorder.carriers.values()),
             folder_stats=tuple(sorted(folders - recorder.listed)),
             outlived=tuple(process.pid for process in living),
-            programs_missing=tuple(name for name in self.programs_missing if name not in self.programs_found),
+            programs_missing=tuple(
+                # One folder alone is a look for some file beside a program, not a search for a program.
+                name
+                for name, looked_in in self.programs_missing.items()
+                if name not in self.programs_found and len(looked_in) > 1
+            ),
             undetermined=tuple(recorder.undetermined),
             assumed=tuple(recorder.assumed),
             lines=len(self.lines),
         )
-
-
-@dataclass(slots=True)
-class _Birth:
-    """How a task came to be."""
-
-    parent: int
-    inside: int
-    call: Call
-    entered: bool = False
-
-
-_NO_BIRTH = _Birth(0, 0, Call("", [], None, "", ""))
-
-
-def _births(lines: Sequence[str], pending: Mapping[int, str]) -> dict[int, _Birth]:
-    """Which task was made by which, from the whole trace: a child's lines may precede its parent's."""
-    births: dict[int, _Birth] = {}
-    begun = dict(pending)
-    for line in lines:
-        if "clone" not in line and "fork" not in line:
-            continue
-        try:
-            tid, text = split_line(line)
-            rest = resumed(text)
-            if rest is not None and rest[0] in FORKS:
-                text = begun.pop(tid, f"{rest[0]}(") + rest[1]
-            if not text.startswith(("clone", "fork", "vfork")):
-                continue
-            if text.endswith(UNFINISHED):
-                begun[tid] = text[: -len(UNFINISHED)]
-                continue
-            call = parse_call(text)
-        except (UnparsedLineError, ValueError):
-            continue
-        if call.name in FORKS and call.succeeded:
-            inside, child = translated_pid(f"{call.value}{call.rest}")
-            births[child] = _Birth(tid, inside, call)
-    return births
 
 
 @cache
