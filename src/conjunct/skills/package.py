@@ -24,6 +24,10 @@ from conjunct.skills.digest import package_digest, path_bytes, path_text
 from conjunct.skills.notes import Notes
 
 _CHUNK = 1 << 20
+_PARTS_MISSING = frozenset(
+    {"intake.unreadable", "intake.too-deep", "intake.path-too-long", "intake.too-many-files"}
+)
+"""Findings after which the list of entries is not the whole package."""
 _SPECIAL = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
@@ -86,10 +90,9 @@ def _copy(
 ) -> tuple[bool, list[Entry]]:
     entries: list[Entry] = []
     links: list[tuple[bytes, bytes]] = []
-    complete, total = True, 0
+    total = 0
     members = list(package_members(folder, notes, bounds))
     if len(members) > bounds.package_files:
-        complete = False
         members = members[: bounds.package_files]
         notes.add(
             "intake.too-many-files",
@@ -120,11 +123,9 @@ def _copy(
         if copied is not None:
             total += copied.size
             entries.append(copied)
-        else:
-            complete = False
     _copy_links(folder, scratch, links, entries, notes, registry)
     _note_collisions(entries, notes)
-    return complete, entries
+    return not any(finding.code in _PARTS_MISSING for finding in notes.made), entries
 
 
 def package_members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[PackageMember]:
