@@ -9,6 +9,7 @@ import selectors
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from conjunct.errors import WorldError
@@ -18,6 +19,7 @@ from conjunct.world.effects import WorldFiles
 from conjunct.world.layers import package_folders
 from conjunct.world.limits import Watchdog
 from conjunct.world.observer import Ending, Observer
+from conjunct.world.package_index import HOSTS, PackageIndex
 from conjunct.world.processors import claim_processor
 from conjunct.world.sandbox import Sandbox, bring_up_network
 from conjunct.world.sinkhole import DEFAULT_PORT, Sinkhole, nft_rules
@@ -52,6 +54,8 @@ class Plan:
     environment: tuple[tuple[str, str], ...]
     planted: tuple[Planted, ...]
     authority: Authority
+    index: PackageIndex | None = None
+    """Plays the package registries for exactly what is installed."""
 
 
 class EpisodeService:
@@ -67,9 +71,15 @@ class EpisodeService:
             plan.place, home=home, layers=plan.layers, system=plan.system, limits=self._limits
         )
         self._files = WorldFiles(self._stage.root, home=home, upper=self._stage.upper, layers=plan.layers)
+        self._answer_in_writable_places()
         environment = dict(plan.environment)
         self._changes = ChangeLog(self._files, layers=plan.layers, home=home, environment=environment)
-        self._sinkhole = Sinkhole(plan.spec, authority=plan.authority)
+        self._sinkhole = Sinkhole(
+            plan.spec,
+            authority=plan.authority,
+            special=() if plan.index is None else (plan.index,),
+            always_known=HOSTS if plan.index is not None else (),
+        )
         self._observer = Observer(
             self._changes, self._sinkhole, layout=plan.spec.layout, planted=plan.planted
         )
@@ -78,6 +88,15 @@ class EpisodeService:
         self._selector = selectors.DefaultSelector()
         self._breach = ""
         self._used_seconds = 0.0
+
+    def _answer_in_writable_places(self) -> None:
+        """What was looked up before and not found, present in this world; other places have it in their
+        layers.
+        """
+        moment = int(datetime.fromisoformat(self._spec.clock).timestamp()) * 1_000_000_000
+        for path, text in self._spec.answers:
+            if self._files.changeable(path) and not path.startswith(self._spec.layout.home + "/"):
+                self._files.write(path, text.encode(), modified_ns=moment)
 
     # ---- files
 

@@ -15,6 +15,7 @@ import socket
 import struct
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,12 @@ def _feed(argv: Sequence[str], text: str, what: str) -> None:
         )
 
 
+@cache
+def server_source() -> bytes:
+    """The program that becomes PID 1 of the world."""
+    return resources.files(__package__).joinpath("init_server.py").read_bytes()
+
+
 class Sandbox:
     """One running sandbox. `start` once, then `begin`, `next_message`, `kill`, and `stop`."""
 
@@ -91,7 +98,7 @@ class Sandbox:
     ) -> None:
         """Start tracer, bubblewrap and command server. Raises `WorldError` where the host refuses."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        source = _memory_file("init", resources.files(__package__).joinpath("init_server.py").read_bytes())
+        source = _memory_file("init", server_source())
         filters = _memory_file("filter", filter_program(traced=self._traced))
         status_read, status_write = os.pipe()
         argv = self._tracer() + self._bubblewrap(binds, home, host, environment)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,9 @@ from conjunct.world.channel import Channel
 from conjunct.world.decoys import decoy_files, minted_environment, planted
 from conjunct.world.episode import EpisodeService, Plan
 from conjunct.world.layers import LayerEntry, LayerStore, digest_of, skill_entries
+from conjunct.world.resources import classify_path, is_code, meaning
+from conjunct.world.sandbox import server_source
+from conjunct.world.seccomp import call_table, filter_program
 from conjunct.world.sinkhole_tls import Authority, load_authority, make_authority
 from conjunct.world.spec import (
     Command,
@@ -29,10 +34,14 @@ from conjunct.world.spec import (
 )
 from conjunct.world.stage import unprivileged_identity
 from conjunct.world.supervisor import fork_supervisor
-from conjunct.world.system import system_entries
+from conjunct.world.system import SYSTEM_FOLDERS, system_entries
 
 if TYPE_CHECKING:
     from conjunct.world.runtime import Runtime
+
+
+_LATE_MODULES = ("encodings.idna", "encodings.latin_1", "encodings.utf_8_sig", "pickle", "pwd")
+"""Modules that the standard library would load only when first needed."""
 
 
 class World:
@@ -96,14 +105,18 @@ def _answer(channel: Channel) -> Any:
 
 
 @contextlib.contextmanager
-def open_world(spec: WorldSpec, *, runtime: Runtime, cache: Path | None = None) -> Iterator[World]:
+def open_world(
+    spec: WorldSpec, *, runtime: Runtime | None = None, cache_folder: Path | None = None
+) -> Iterator[World]:
     """A fresh world for one episode; everything in it ends with the `with` block.
 
-    `cache`: folder for layers that episodes share, by default the system's or the user's cache folder. Raises
-    `WorldError` where this host cannot isolate, with the remedy.
+    `runtime`: what programs find installed; without one the system's own Python and Node only.
+    `cache_folder`: folder for layers that episodes share, by default the system's or the user's cache folder.
+    Raises `WorldError` where this host cannot isolate, with the remedy.
     """
+    _read_own_data()
     identity = unprivileged_identity()
-    folder = cache or default_cache(identity)
+    folder = cache_folder or default_cache(identity)
     _prepare(folder, identity)
     plan = _plan(spec, runtime, folder, identity)
     pid, channel = fork_supervisor(identity, lambda: EpisodeService(plan))
@@ -114,6 +127,21 @@ def open_world(spec: WorldSpec, *, runtime: Runtime, cache: Path | None = None) 
         channel.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
+
+
+@cache
+def _read_own_data() -> None:
+    """Read this package's data files now: the user that the world becomes may not reach the package."""
+    call_table()
+    filter_program(traced=True)
+    server_source()
+    layout = Layout()
+    classify_path(f"{layout.workspace}/a.py", layout)
+    classify_path(f"{layout.home}/.ssh/id", layout)
+    meaning("/proc/self/environ")
+    is_code("/usr/bin/python3", "/tmp/a.py")
+    for name in _LATE_MODULES:
+        importlib.import_module(name)
 
 
 def default_cache(identity: tuple[int, int] | None) -> Path:
@@ -133,56 +161,79 @@ def _prepare(folder: Path, identity: tuple[int, int] | None) -> None:
         raise WorldError(f"{folder} cannot be used for the world's layers: {error}") from error
 
 
-def _plan(spec: WorldSpec, runtime: Runtime, folder: Path, identity: tuple[int, int] | None) -> Plan:
+def _plan(spec: WorldSpec, runtime: Runtime | None, folder: Path, identity: tuple[int, int] | None) -> Plan:
     store = LayerStore(folder / "layers", owner=identity)
     modified = int(datetime.fromisoformat(spec.clock).timestamp())
-    home = spec.layout.home.strip("/")
+    system = _system(spec, runtime)
+    return Plan(
+        spec=spec,
+        place=folder / "episode",
+        layers=_home_layers(spec, store, modified),
+        system=store.build(f"system {digest_of(system)}", system, modified=modified),
+        binds=runtime.binds() if runtime is not None else (),
+        environment=_environment(spec, runtime),
+        planted=planted(spec),
+        authority=runtime.authority() if runtime is not None else _authority(folder),
+        index=runtime.index() if runtime is not None else None,
+    )
 
-    def below(path: str) -> str:
-        return path.removeprefix(f"/{home}/")
 
+def _home_layers(spec: WorldSpec, store: LayerStore, modified: int) -> tuple[Path, ...]:
+    """What the home folder starts with, uppermost first: the context, the installed set, the decoys."""
+    home = spec.layout.home + "/"
+
+    def inside(path: str) -> str:
+        return path.removeprefix(home)
+
+    workspace = inside(spec.layout.workspace)
     context = [LayerEntry(path, text.encode()) for path, text in spec.home_files]
-    workspace = below(spec.layout.workspace)
     context += [LayerEntry(f"{workspace}/{path}", content) for path, content in spec.workspace_files]
-    context += [LayerEntry(below(p), t.encode()) for p, t in spec.answers if p.startswith(f"/{home}/")]
+    context += [
+        LayerEntry(inside(path), text.encode()) for path, text in spec.answers if path.startswith(home)
+    ]
     context.append(LayerEntry(workspace, folder=True))
     decoys = [
-        LayerEntry(below(decoy.path), decoy.content, decoy.mode, modified_ns=decoy.modified)
+        LayerEntry(inside(decoy.path), decoy.content, decoy.mode, modified_ns=decoy.modified)
         for decoy in decoy_files(spec)
-        if decoy.path.startswith(f"/{home}/")
+        if decoy.path.startswith(home)
     ]
-    system = list(system_entries(spec.layout))
     skills = " ".join(f"{skill.id} {skill.digest}" for skill in spec.installed)
-    layers = (
+    packages = skill_entries(spec.installed, inside(spec.layout.skills))
+    return (
         store.build(f"context {digest_of(context)}", context, modified=modified),
-        store.build(
-            f"skills {spec.layout.skills} {skills}",
-            skill_entries(spec.installed, below(spec.layout.skills)),
-            modified=modified,
-        ),
+        store.build(f"skills {spec.layout.skills} {skills}", packages, modified=modified),
         store.build(f"decoys {digest_of(decoys)}", decoys, modified=modified),
     )
-    authority = _authority(folder)
-    environment = {
+
+
+def _system(spec: WorldSpec, runtime: Runtime | None) -> list[LayerEntry]:
+    """The parts of the tree beside `/usr` and the home folder, with what was answered with yes there.
+
+    Answers below `/usr` and in the kernel's own folders cannot be given: these are the host's.
+    """
+    entries = list(system_entries(spec.layout))
+    if runtime is not None:
+        entries += [LayerEntry(path, content) for path, content in runtime.system_files()]
+    for path, text in spec.answers:
+        if path.split("/")[1] in SYSTEM_FOLDERS:
+            entries.append(LayerEntry(path.lstrip("/"), text.encode()))
+    return entries
+
+
+def _environment(spec: WorldSpec, runtime: Runtime | None) -> tuple[tuple[str, str], ...]:
+    """The environment of every command, in a fixed order."""
+    values = {
         "HOME": spec.layout.home,
         "USER": spec.layout.user,
         "LOGNAME": spec.layout.user,
         "SHELL": "/bin/bash",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
+        **dict(runtime.environment() if runtime is not None else ()),
         **dict(minted_environment(spec)),
         **dict(spec.environment),
     }
-    return Plan(
-        spec=spec,
-        place=folder / "episode",
-        layers=layers,
-        system=store.build(f"system {digest_of(system)}", system, modified=modified),
-        binds=(),
-        environment=tuple(environment.items()),
-        planted=planted(spec),
-        authority=authority,
-    )
+    return tuple(sorted(values.items()))
 
 
 def _authority(folder: Path) -> Authority:
