@@ -195,7 +195,7 @@ def _audit_findings(results: Results) -> tuple[Finding, ...]:
             results.skill.id,
             Layer.DOES,
             "does.evades-observation",
-            f"behaves differently in a context that its trace could not tell apart: {results.audit.differed[0]}",
+            f"behaves differently in a context its trace could not tell apart: {results.audit.differed[0]}",
             Severity.REVIEW,
         ),
     )
