@@ -54,6 +54,16 @@ def test_skills_at_any_depth_and_nested_ones(tmp_path: Path, staging: Path) -> N
     assert "more/inner/SKILL.md" in {entry.path for entry in read.by_id("outer").entries}
 
 
+def test_skills_within_skills_are_bounded(tmp_path: Path, staging: Path) -> None:
+    folder = tmp_path / "r"
+    for number in range(6):
+        folder = plain(folder, f"level-{number}")
+    read = read_registry(tmp_path / "r", staging=staging)
+    assert _ids(read) == ["level-0", "level-1", "level-2", "level-3"]
+    assert [finding.code for finding in read.findings] == ["intake.nested-too-deep"] * 2
+    assert sum(entry.path.endswith("SKILL.md") for entry in read.by_id("level-0").entries) == 6
+
+
 def test_a_manifest_in_lower_case_is_one(tmp_path: Path, staging: Path) -> None:
     folder = plain(tmp_path, "say")
     (folder / "SKILL.md").rename(folder / "skill.md")

@@ -20,6 +20,7 @@ NAME_LIMIT = 64
 DESCRIPTION_LIMIT = 1024
 METADATA_LIMIT = 1_000
 METADATA_TEXT_LIMIT = 4_096
+_KEY_DEPTH = 12
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _VARIABLE_IN_TEXT = re.compile(r"\b[A-Z][A-Z0-9]{0,63}(?:_[A-Z0-9]{1,63}){1,8}\b")
@@ -197,7 +198,9 @@ def _requires(kind: str, flat: tuple[tuple[str, str], ...], compatibility: str |
 
 def _candidates(kind: str, key: str, value: str) -> list[str]:
     """Names that one flattened field adds: elements of a list, keys of a mapping, words of a text."""
-    parts = key.split(".")
+    parts = key.split(".", _KEY_DEPTH + 1)
+    if len(parts) > _KEY_DEPTH:
+        return []
     plain = [part.casefold().replace("-", "").replace("_", "") for part in parts]
     for depth in range(1, len(parts) + 1):
         if not _pattern(kind).fullmatch(".".join(plain[:depth])):

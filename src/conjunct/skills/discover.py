@@ -8,6 +8,7 @@ import os
 import stat
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 
 from conjunct.model import Severity
 from conjunct.skills.bounds import Bounds
@@ -61,10 +62,11 @@ _PLUGIN_FILES = frozenset({b"plugin.json", b"marketplace.json"})
 def discover(root: bytes, notes: Notes, bounds: Bounds, follow: Follow = Follow.SKILLS) -> Discovery:
     """Every skill below `root`, in the order of their paths. Bounded, without recursion, without loops."""
     result = Discovery()
-    stack: list[tuple[bytes, bool]] = [(b"", False)]
+    stack: list[tuple[bytes, int]] = [(b"", 0)]
+    """(folder, number of skills that it lies in)"""
     looked = 0
     while stack:
-        below, in_skill = stack.pop()
+        below, within = stack.pop()
         looked += 1
         if looked > bounds.registry_folders or len(result.skills) >= bounds.registry_skills:
             notes.add(
@@ -75,9 +77,10 @@ def discover(root: bytes, notes: Notes, bounds: Bounds, follow: Follow = Follow.
             break
         try:
             with os.scandir(os.path.join(root, below)) as listing:
-                items = sorted((item.name, item.stat(follow_symlinks=False).st_mode) for item in listing)
+                some = islice(listing, bounds.registry_folders)
+                items = sorted((item.name, item.stat(follow_symlinks=False).st_mode) for item in some)
         except OSError as error:
-            if not in_skill:
+            if not within:
                 notes.add(
                     "intake.unreadable",
                     f"cannot list: {error.strerror}",
@@ -88,9 +91,16 @@ def discover(root: bytes, notes: Notes, bounds: Bounds, follow: Follow = Follow.
         manifest = _manifest(
             os.path.join(root, below), [name for name, mode in items if not stat.S_ISDIR(mode)]
         )
-        if manifest is not None:
+        if manifest is not None and within > bounds.nested_skills:
+            notes.add(
+                "intake.nested-too-deep",
+                f"lies in more than {bounds.nested_skills} other skills; read as part of them only",
+                file=path_text(below),
+                severity=Severity.REVIEW,
+            )
+        elif manifest is not None:
             result.skills.append(Found(os.path.join(root, below) if below else root, below, manifest))
-        inside = in_skill or manifest is not None
+        inside = within + (manifest is not None)
         for name, mode in reversed(items):
             path = os.path.join(below, name) if below else name
             if stat.S_ISDIR(mode) and name not in _NOT_SEARCHED:
@@ -99,7 +109,7 @@ def discover(root: bytes, notes: Notes, bounds: Bounds, follow: Follow = Follow.
             elif stat.S_ISLNK(mode) and not inside and follow is not Follow.NEVER:
                 _follow(root, path, result, notes, follow)
             elif stat.S_ISREG(mode):
-                _remember(path, name, inside, result, notes)
+                _remember(path, name, bool(inside), result, notes)
     result.skills.sort(key=lambda found: found.shown)
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from conjunct.model import Finding, Layer, Severity
@@ -55,6 +56,7 @@ class Notes:
     made: list[Finding] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
     limit: int = SAME_CODE_LIMIT
+    _counts: Counter[str] = field(default_factory=Counter)
 
     def add(
         self,
@@ -68,7 +70,8 @@ class Notes:
         question: str | None = None,
     ) -> None:
         """Note one thing. Text is made printable here, so callers pass it as it came."""
-        if sum(finding.code == code for finding in self.made) >= self.limit:
+        self._counts[code] += 1
+        if self._counts[code] > self.limit:
             self.dropped[code] = self.dropped.get(code, 0) + 1
             return
         self.made.append(

@@ -16,6 +16,7 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from conjunct.model import Entry, Severity
@@ -136,7 +137,8 @@ def package_members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[Pac
         below, depth = stack.pop()
         try:
             with os.scandir(os.path.join(folder, below)) as listing:
-                found = [(item.name, item.stat(follow_symlinks=False)) for item in listing]
+                some = islice(listing, bounds.package_files + 1)
+                found = [(item.name, item.stat(follow_symlinks=False)) for item in some]
         except OSError as error:
             notes.add(
                 "intake.unreadable",
