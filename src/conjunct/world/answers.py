@@ -126,7 +126,7 @@ def marker_instruction(path: str) -> str:
 
 
 def answer(request: Request, spec: WorldSpec, *, keys: Sequence[str] = ()) -> Response:
-    """The answer to a request at the level of `spec`. `keys`: JSON keys that programs here were seen to read."""
+    """The answer to a request at the level of `spec`. `keys`: JSON keys that programs here read."""
     level = spec.network
     kind = content_type(request)
     if level == "error":

@@ -73,6 +73,11 @@ class Sinkhole:
         """Why the record is not whole; the episode is undetermined if there are any."""
         return tuple(self._recorder.problems)
 
+    @property
+    def dropped(self) -> bool:
+        """Whether something that arrived is not in the record, or not whole."""
+        return bool(self._recorder.problems)
+
     def start(self) -> None:
         """Bind and serve. Raises `WorldError` if the ports are taken or loopback is not up."""
         if self._spec.network == "none":
