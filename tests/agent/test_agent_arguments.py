@@ -101,6 +101,18 @@ def test_credentials_in_variables_stay_with_the_world(values: Values) -> None:
     assert "$FOO_API_KEY" in text
 
 
+def test_made_up_credentials_do_not_hide_the_minted_ones(values: Values) -> None:
+    assert "made-up" not in fill("export FOO_API_KEY=made-up && tool go", values).text
+    assert "FOO_MODE=made-up" in fill("export FOO_MODE=made-up && tool go", values).text
+
+
+def test_a_guess_about_positions_adds_nothing_to_a_documented_call(make_skill: MakeSkill) -> None:
+    skill = make_skill(files={"x.py": "import sys\na = sys.argv[1]\nb = sys.argv[2]\n"})
+    values = Values(Package.of(skill), Layout(), Fixtures(INPUTS, WORK))
+    assert len(fill("python x.py one", values).argv) == 3
+    assert len(fill("python x.py", values).argv) == 4
+
+
 def test_a_path_the_text_names_outside_the_workspace_is_kept(values: Values) -> None:
     assert "~/.aws/credentials" in fill("cat ~/.aws/credentials", values).text
     assert fill("cat /etc/hosts", values).argv == ("cat", "/etc/hosts")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conjunct.agent.usage import Usage, read_usage_text, usage_lines
+from conjunct.agent.usage import Usage, read_usage_text, usage_lines, usage_of_help
 from conjunct.agent.usage_python import read_python
 from conjunct.agent.usage_script import read_javascript, read_shell
 
@@ -155,6 +155,18 @@ def test_usage_text_of_argparse() -> None:
     usage = read_usage_text("tool.py [-h] --input INPUT [--format {csv,json}] FILE [FILE ...]")
     assert names(usage, required=True) == ["input", "file"]
     assert usage.option("--format").choices == ("csv", "json")  # type: ignore[union-attr]
+
+
+def test_help_text_is_read_over_several_lines() -> None:
+    text = "usage: x.py [-h] --input INPUT\n            --rate RATE\n\noptions:\n  -h, --help  show\n"
+    assert names(usage_of_help(text), required=True) == ["input", "rate"]
+    assert usage_of_help("All good.\n") == Usage()
+
+
+def test_the_scripts_own_check_makes_bracketed_arguments_required() -> None:
+    check = 'import sys\nif len(sys.argv) != 2:\n    print("Usage: x.py [fields.json] [out.txt]")\n'
+    assert [item.required for item in python(check).parameters] == [True, False]
+    assert [item.required for item in python(check.replace("!= 2", "> 9")).parameters] == [False, False]
 
 
 def test_usage_lines_need_the_word_usage() -> None:

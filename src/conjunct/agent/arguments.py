@@ -48,6 +48,13 @@ def fill(text: str, values: Values) -> Line:
     return _Filling(values, marked, placeholders).line()
 
 
+def fill_usage(text: str, usage: Usage, values: Values) -> Line:
+    """A command that starts a script without arguments, completed by what its help text says."""
+    marked, placeholders = mark(text, optional=False)
+    values.begin(placeholders)
+    return _Filling(values, marked, placeholders, known=usage).line()
+
+
 @dataclass(slots=True)
 class _Filling:
     """One command text on its way."""
@@ -56,6 +63,7 @@ class _Filling:
     text: str
     placeholders: tuple[Placeholder, ...]
     changes: list[tuple[Word, str]] = field(default_factory=list)
+    known: Usage | None = None
     member: str = ""
     missing: str = ""
     prompts: tuple[str, ...] = ()
@@ -128,7 +136,7 @@ class _Filling:
         if program.member is not None and program.script_at is not None:
             word = program.words[program.script_at]
             self.member = self.member or program.member
-            usage = self.values.package.usage(program.member)
+            usage = self.known or self.values.package.usage(program.member)
             self.prompts = self.prompts or usage.prompts
             self.reads = self.reads or usage.reads_stdin
             if program.module:

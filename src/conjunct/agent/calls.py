@@ -41,6 +41,8 @@ class Call:
     functions of a module without entry point), or `hook`."""
     member: str = ""
     """Member of the package that is started; empty for other programs."""
+    missing: str = ""
+    """A script that the text names and the package does not have."""
     folder: str = ""
     alternative: str = ""
     conditions: tuple[Condition, ...] = ()
@@ -94,6 +96,7 @@ def _of_directive(package: Package, directive: Directive) -> Iterator[Call]:
     language = directive.language or "shell"
     command = without_prompt(directive.command) if language == "shell" else directive.command
     for offset, text in split_lines(command) if language == "shell" else [(0, command)]:
+        member, missing = _started(package, text) if language == "shell" else ("", "")
         yield Call(
             skill=package.skill.id,
             file=directive.file,
@@ -101,7 +104,8 @@ def _of_directive(package: Package, directive: Directive) -> Iterator[Call]:
             text=text,
             language=language,
             source="directive",
-            member=_member(package, text) if language == "shell" else "",
+            member=member,
+            missing=missing,
             folder=directive.folder,
             alternative=directive.alternative,
             conditions=directive.conditions,
@@ -111,12 +115,15 @@ def _of_directive(package: Package, directive: Directive) -> Iterator[Call]:
         )
 
 
-def _member(package: Package, text: str) -> str:
+def _started(package: Package, text: str) -> tuple[str, str]:
+    """(member that a command starts, script that it wants to start and the package does not have)."""
+    missing = ""
     for command in simple_commands(lex(re.sub(r"[<>{}](?=\w)|(?<=\w)[>}]", "", text))):
         program = identify(command, package)
         if program is not None and program.member:
-            return program.member
-    return ""
+            return program.member, ""
+        missing = missing or (program.missing if program is not None else "")
+    return "", missing
 
 
 def _named_scripts(package: Package, started: set[str]) -> Iterator[Call]:
@@ -204,7 +211,7 @@ def _hooks(package: Package) -> Iterator[Call]:
                 text=command,
                 language="shell",
                 source="hook",
-                member=_member(package, command),
+                member=_started(package, command)[0],
                 stdin=event_json(event),
             )
 

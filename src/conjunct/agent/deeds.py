@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 
 from conjunct.agent.acts import Step, Surroundings, compiled_steps, remember_step, steps_for
-from conjunct.agent.arguments import Line, fill
+from conjunct.agent.arguments import Line, fill, fill_usage
 from conjunct.agent.calls import Call
-from conjunct.agent.drivers import code_argv, module_argv, python_path
-from conjunct.agent.output import facts_in, instructions_in
+from conjunct.agent.drivers import code_argv, module_argv
+from conjunct.agent.output import OUTPUT_LIMIT, facts_in, instructions_in
 from conjunct.agent.package import Package, installed_folder, installed_path
 from conjunct.agent.protocol import Tools
+from conjunct.agent.usage import Usage, usage_of_help
 from conjunct.agent.values import Values
 from conjunct.battery.fill import OUTPUT_FOLDER
 from conjunct.model import Directive, DirectiveKind, Skill
@@ -18,6 +20,9 @@ from conjunct.world.spec import Command, CommandResult
 
 LEAST_CONFIDENCE_DERIVED = 0.25
 """The same for what a tool printed: the compiler keeps that at half confidence at most."""
+_ARGUMENT_LIMIT = 100_000
+"""Characters in one argument; the kernel takes no more than 128 KiB."""
+_TAKES_ARGUMENTS = re.compile(r"argv|argparse|optparse|docopt|getopt|click|typer|fire")
 DERIVED_PER_TURN = 6
 """Instructions from tool output that are followed in one turn."""
 
@@ -56,6 +61,8 @@ class Deeds:
     followed: set[str] = field(default_factory=set)
     derived: int = 0
     has_output_folder: bool = False
+    helped: dict[str, Usage] = field(default_factory=dict)
+    """What scripts said about their arguments when asked for help."""
 
     def begin_turn(self) -> None:
         """Forget the report of the last turn."""
@@ -64,46 +71,53 @@ class Deeds:
     def call(
         self, call: Call, loaded: Loaded, tools: Tools, started: set[tuple[str, ...]], guessed: bool
     ) -> None:
+        """Make a documented call, unless the same command was started in this use already."""
         because = Because(loaded.skill.id, call.file, call.line, guessed and not call.member)
-        cwd = (
-            installed_folder(loaded.skill, tools.layout) if call.folder == "skill" else tools.layout.workspace
-        )
+        root = installed_folder(loaded.skill, tools.layout)
+        cwd = root if call.folder == "skill" else tools.layout.workspace
         environment: tuple[tuple[str, str], ...] = ()
-        values = loaded.values
-        line: Line | None = None
-        if call.language == "shell":
-            line = fill(call.text, values)
-            argv, stdin = line.argv, line.stdin
-            if call.source == "hook":
-                root = installed_folder(loaded.skill, tools.layout)
-                environment = (("CLAUDE_PLUGIN_ROOT", root), ("CLAUDE_PROJECT_DIR", tools.layout.workspace))
-                stdin = call.stdin.encode()
-        elif call.language == "module":
-            made = module_argv(
-                loaded.package, call.member, call.functions, tools.layout, values.fixtures, values.index
-            )
-            if made is None:
-                return
-            argv, stdin = made, b""
-        else:
-            argv, stdin = (
-                code_argv(call.text, call.language, tools.layout, values.fixtures, values.index),
-                b"",
-            )
-            environment = (
-                (("PYTHONPATH", python_path(loaded.package, tools.layout)),)
-                if call.language == "python"
-                else ()
-            )
-        if argv in started:
+        if call.source == "hook":
+            environment = (("CLAUDE_PLUGIN_ROOT", root), ("CLAUDE_PROJECT_DIR", tools.layout.workspace))
+        line = self._line(call, loaded, because, tools)
+        if line is None or line.argv in started:
             return
-        started.add(argv)
+        started.add(line.argv)
         self._make_output_folder(tools)
-        result = self._run(Step(argv=argv, stdin=stdin), because, tools, cwd, environment)
-        if line is not None:
-            self.outputs.extend(path for path in line.outputs if path not in self.outputs)
+        result = self._run(Step(argv=line.argv, stdin=line.stdin), because, tools, cwd, environment)
+        self.outputs.extend(path for path in line.outputs if path not in self.outputs)
         self.report.append(f"ran {call.text.splitlines()[0][:80]}")
         self._follow(result, because, loaded, tools)
+
+    def _line(self, call: Call, loaded: Loaded, because: Because, tools: Tools) -> Line | None:
+        """The command for a call; `None` where there is nothing to call."""
+        values, layout = loaded.values, tools.layout
+        if call.language == "shell":
+            line = fill(call.text, values)
+            if call.source == "hook":
+                return replace(line, stdin=call.stdin.encode())
+            return self._asked_for_help(call, line, loaded, because, tools)
+        if call.language == "module":
+            made = module_argv(
+                loaded.package, call.member, call.functions, layout, values.fixtures, values.index
+            )
+        else:
+            made = code_argv(loaded.package, call.text, call.language, layout, values.fixtures, values.index)
+        return Line(made, call.text) if made is not None and len(made[2]) < _ARGUMENT_LIMIT else None
+
+    def _asked_for_help(self, call: Call, line: Line, loaded: Loaded, because: Because, tools: Tools) -> Line:
+        """A script named without a command line, whose source does not say what it takes, is asked once."""
+        source = loaded.package.source(call.member)
+        if (
+            call.source != "prose"
+            or loaded.package.usage(call.member).source
+            or not _TAKES_ARGUMENTS.search(source)
+        ):
+            return line
+        if call.member not in self.helped:
+            result = self._run(Step(argv=(*line.argv, "--help")), because, tools, tools.layout.workspace, ())
+            text = (result.stdout + b"\n" + result.stderr)[:OUTPUT_LIMIT].decode("utf-8", "replace")
+            self.helped[call.member] = usage_of_help(text)
+        return fill_usage(call.text, self.helped[call.member], loaded.values)
 
     def carry_out(self, directive: Directive, loaded: Loaded, tools: Tools, guessed: bool) -> None:
         because = Because(loaded.skill.id, directive.file, directive.line, guessed)

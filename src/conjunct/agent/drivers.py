@@ -78,7 +78,9 @@ def _argument(parameter: Parameter, layout: Layout, fixtures: Fixtures, index: i
     return value == "true" if kind.name == "boolean" else value
 
 
-def code_argv(code: str, language: str, layout: Layout, fixtures: Fixtures, index: int) -> tuple[str, ...]:
+def code_argv(
+    package: Package, code: str, language: str, layout: Layout, fixtures: Fixtures, index: int
+) -> tuple[str, ...]:
     """A command that runs code from a fence, with its example file names replaced by files that exist."""
     taken: list[str] = []
 
@@ -100,13 +102,13 @@ def code_argv(code: str, language: str, layout: Layout, fixtures: Fixtures, inde
 
     text = _LITERAL.sub(replace, code)
     if language == "python":
-        return ("python3", "-c", text)
+        return ("python3", "-c", f"import sys;sys.path[:0]={_import_folders(package, layout)!r}\n{text}")
     module = re.search(r"(?m)^\s*import\s.+\sfrom\s|^\s*export\s|^\s*(?:const|let)\s.+=\s*await\s", text)
     return ("node", "--input-type=module", "-e", text) if module else ("node", "-e", text)
 
 
-def python_path(package: Package, layout: Layout) -> str:
+def _import_folders(package: Package, layout: Layout) -> list[str]:
     """Folders from which code in prose can import a package's modules: its root and its script folders."""
     root = installed_folder(package.skill, layout)
     folders = sorted({path.rpartition("/")[0] for path in package.files if path.endswith(".py")})
-    return ":".join(dict.fromkeys([root, *(f"{root}/{folder}".rstrip("/") for folder in folders[:20])]))
+    return list(dict.fromkeys([root, *(f"{root}/{folder}".rstrip("/") for folder in folders[:20])]))

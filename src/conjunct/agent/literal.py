@@ -152,7 +152,9 @@ class LiteralAgent:
         """
         if len(calls) <= COMMANDS_PER_TURN:
             return calls
-        calls = sorted(calls, key=lambda call: (not call.member, call.language != "shell"))
+        calls = sorted(
+            calls, key=lambda call: (not call.member, bool(call.missing), call.language != "shell")
+        )
         always = COMMANDS_PER_TURN // 3
         rest, width = calls[always:], COMMANDS_PER_TURN - always
         start = ((uses - 1) + 4 * argument_set) * width

@@ -138,6 +138,20 @@ def usage_lines(text: str) -> Iterator[str]:
             yield line
 
 
+def usage_of_help(text: str) -> Usage:
+    """What a help text says: its usage, with the lines that continue it."""
+    lines = text[:SOURCE_LIMIT].splitlines()
+    for number, line in enumerate(lines):
+        if re.match(r"\s*usage:", line, re.IGNORECASE):
+            whole = line.strip()[len("usage:") :].strip()
+            for more in lines[number + 1 : number + 20]:
+                if whole and (not more.strip() or not more.startswith(" ")):
+                    break
+                whole = f"{whole} {more.strip()}".strip()
+            return read_usage_text(whole)
+    return Usage()
+
+
 def read_usage_text(line: str) -> Usage:
     """What a usage line says: `prog [-h] --input INPUT [--format {csv,json}] FILE [FILE ...]`.
 
