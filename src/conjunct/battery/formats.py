@@ -207,7 +207,6 @@ def pptx(lines: Sequence[str], *, title: str) -> bytes:
     )
     master = f"{_OFFICE}/slideMaster"
     layout, page = f"{_OFFICE}/slideLayout", "slideLayouts/slideLayout1.xml"
-    slide = f"{_OFFICE}/slide"
     return archive(
         [
             ("[Content_Types].xml", _presentation_types()),

@@ -16,7 +16,7 @@ from conjunct.battery.names import (
     links,
     split_host,
 )
-from conjunct.battery.scene import CHANGING_KINDS, Hit, Scene, carries_network
+from conjunct.battery.scene import CHANGING_KINDS, NETWORK_KINDS, Hit, Scene, carries_network
 from conjunct.model import Action, ActionKind, ResourceClass
 
 _USER_FILES = frozenset({ResourceClass.WORKSPACE, ResourceClass.PRIVATE, ResourceClass.UNKNOWN})
@@ -77,20 +77,25 @@ def host_readable(scene: Scene, action: Action) -> bool:
 
 def _host_declared(scene: Scene, action: Action) -> bool:
     """A text that speaks of the network without naming hosts declares hosts in general."""
-    return host_readable(scene, action) or scene.declares(
-        action, frozenset({ActionKind.CONNECT, ActionKind.SEND}), "*"
+    general = any(
+        one.kind in NETWORK_KINDS and one.resource in ("", "*")
+        for readable in scene.texts(action)
+        for one in readable.capabilities
     )
+    return general or host_readable(scene, action)
 
 
 def foreign_destination(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
     """An address, link or account in an effect position that no request, input or skill text names."""
-    labels = parameters["labels"].split()
-    pattern = re.compile(
-        rf"(?<![\w-])({'|'.join(map(re.escape, labels))})[\"']?[ \t]{{0,8}}[:= ]", re.IGNORECASE
-    )
+    labels = "|".join(map(re.escape, parameters["labels"].split()))
+    # In text a label needs a colon or an equals sign: "write to robin@…" in a letter is no recipient field.
+    in_text = re.compile(rf"(?<!\w)(?:{labels})[\"']?[ \t]{{0,8}}[:=]", re.IGNORECASE)
+    as_option = re.compile(rf"(?<!\S)--?(?:{labels})[ =]", re.IGNORECASE)
     for index, action in enumerate(scene.trace.actions):
         if action.completed and action.skills():
-            for name in sorted(_effect_names(action, pattern)):
+            for name in sorted(
+                _effect_names(action, as_option if action.kind is ActionKind.EXEC else in_text)
+            ):
                 if not _known_name(scene, action, name):
                     effect = f"puts {name} as a destination into {_place(scene, action)}"
                     yield Hit(name, effect, (index,), action.turn)

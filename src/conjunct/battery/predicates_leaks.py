@@ -10,7 +10,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from conjunct.battery.names import Destination, destination, is_loopback, is_named, label_named
-from conjunct.battery.scene import NETWORK_KINDS, Hit, Scene, carries_network
+from conjunct.battery.scene import Hit, Scene, carries_network
 from conjunct.model import Action, ActionKind, ResourceClass
 
 _CARRYING = frozenset({ActionKind.SEND, ActionKind.RESOLVE})
@@ -197,12 +197,11 @@ def _relay_is_known(scene: Scene, action: Action, target: Destination) -> bool:
 
 
 def _body_names(scene: Scene, action: Action, target: Destination) -> bool:
-    for readable in scene.texts(action):
-        if is_named(target.host, readable.body_names):
-            return True
-        if any(one.kind in NETWORK_KINDS and one.resource == target.host for one in readable.capabilities):
-            return True
-    return False
+    names = scene.user_names.union(*(one.names for one in scene.texts(action)))
+    if target.recipients:
+        addressed = all(_recipient_named(one, names) for one in target.recipients)
+        return addressed and _relay_is_known(scene, action, target)
+    return is_named(target.host, names)
 
 
 # ---- what was copied

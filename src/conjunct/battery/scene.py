@@ -141,10 +141,13 @@ class Scene:
         return False
 
     def _covers(self, declared: str, resource: str) -> bool:
-        if declared in ("", "*") or not declared.startswith(("/", "~", ".")):
-            # A word such as `crontab` or `shell profile` labels the class; the class has been compared.
-            return True
-        return self.path_matches(resource, declared)
+        if declared.startswith(("/", "~", "env:")):
+            return self.path_matches(resource, declared)
+        if "/" in declared or "." in declared:
+            # `CLAUDE.md` and `.claude/settings.json` are named without saying in which folder.
+            return self.path_matches(resource, declared) or resource.endswith(f"/{declared}")
+        # A star, or a word such as `crontab`, stands for the class, and the class has been compared.
+        return True
 
     def asked_change(self, path: str) -> bool:
         """Whether the user asked for a change of that path: by authority, or by naming the file."""
@@ -277,14 +280,21 @@ def _readable(skill: Skill | None, capabilities: Sequence[Capability]) -> Readab
             place = in_description if one.line < skill.body_line else in_body
             place |= names_in(one.resource) | {normal_host(one.resource)}
     declaration = skill.declaration
+    body = _visible(skill.body)
     return Readable(
         description=declaration.description,
-        body=skill.body,
+        body=body,
         description_names=names_in(declaration.description) | frozenset(in_description),
-        body_names=names_in(skill.body) | frozenset(in_body),
+        body_names=names_in(body) | frozenset(in_body),
         capabilities=own,
         environment=declaration.requires_environment,
     )
+
+
+def _visible(body: str) -> str:
+    """What a reader of the rendered page sees: HTML comments declare nothing."""
+    first, *rest = body.split("<!--")
+    return first + "".join(part.partition("-->")[2] for part in rest)
 
 
 def acting_link(action: Action) -> ActorLink | None:
