@@ -14,7 +14,7 @@ import shutil
 import stat
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from pathlib import Path
 from conjunct.model import Entry, Severity
 from conjunct.skills.bounds import Bounds
 from conjunct.skills.digest import package_digest, path_bytes, path_text
+from conjunct.skills.links import make_folders, stage_links
 from conjunct.skills.notes import Notes
 
 _CHUNK = 1 << 20
@@ -124,13 +125,14 @@ def _copy(
         if copied is not None:
             total += copied.size
             entries.append(copied)
-    _copy_links(folder, scratch, links, entries, notes, registry)
+    stage_links(folder, scratch, links, entries, notes, registry)
+    entries.sort(key=lambda entry: path_bytes(entry.path))
     _note_collisions(entries, notes)
     return not any(finding.code in _PARTS_MISSING for finding in notes.made), entries
 
 
 def package_members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[PackageMember]:
-    """Files and links below `folder` in the order of their paths, one more than the limit at most."""
+    """Files and links below `folder`, in an order that depends on names only."""
     stack: list[tuple[bytes, int]] = [(b"", 0)]
     made = 0
     while stack:
@@ -213,7 +215,7 @@ def _copy_file(
         notes.add("intake.unreadable", "cannot be opened; left out", file=name, severity=Severity.REVIEW)
         return None
     target = os.path.join(os.fsencode(scratch), path)
-    _make_folders(os.fsencode(scratch), os.path.dirname(path))
+    make_folders(os.fsencode(scratch), os.path.dirname(path))
     content = hashlib.sha256()
     size, head = 0, b""
     with os.fdopen(descriptor, "rb") as source, open(target, "wb") as copy:
@@ -232,95 +234,6 @@ def _copy_file(
     runnable = bit if bit is not None else head == b"#!"
     os.chmod(target, 0o755 if runnable else 0o644)
     return Entry(name, "file", size, content.hexdigest(), bit)
-
-
-def _make_folders(root: bytes, below: bytes) -> None:
-    path = root
-    for part in below.split(b"/") if below else ():
-        path = os.path.join(path, part)
-        if not os.path.isdir(path):
-            os.mkdir(path)
-            os.chmod(path, 0o755)
-
-
-def _copy_links(
-    folder: bytes,
-    scratch: Path,
-    links: list[tuple[bytes, bytes]],
-    entries: list[Entry],
-    notes: Notes,
-    registry: bytes | None,
-) -> None:
-    """Stage the links that stay inside. Resolution is lexical over the package's own entries."""
-    table = dict(links)
-    files = {path_bytes(entry.path) for entry in entries if entry.kind == "file"}
-    folders = {b""}
-    for path in (*files, *table):
-        while path := os.path.dirname(path):
-            folders.add(path)
-    for path, target in links:
-        resolved = resolve_inside(path, target, table)
-        name, shown = path_text(path), path_text(target)
-        if resolved is None:
-            outside = not _within_registry(folder, path, target, registry)
-            notes.add(
-                "integrity.link-outside",
-                f"links to {shown!r}, outside the {'registry' if outside else 'package'}; not followed",
-                file=name,
-                severity=Severity.REVIEW if outside else Severity.NOTE,
-            )
-            continue
-        if resolved == b"." or _is_ancestor(resolved, path):
-            notes.add(
-                "integrity.link-loop",
-                f"links to {shown!r}, a loop; left out",
-                file=name,
-                severity=Severity.REVIEW,
-            )
-            continue
-        if resolved not in files and resolved not in folders:
-            notes.add("integrity.link-dangling", f"links to {shown!r}, which is not there", file=name)
-        _make_folders(os.fsencode(scratch), os.path.dirname(path))
-        os.symlink(target, os.path.join(os.fsencode(scratch), path))
-
-
-def resolve_inside(path: bytes, target: bytes, links: Mapping[bytes, bytes]) -> bytes | None:
-    """Where a link at `path` ends, below the package root; `.` for the root or a loop, `None` for outside."""
-    if target.startswith(b"/"):
-        return None
-    done: list[bytes] = os.path.dirname(path).split(b"/") if os.path.dirname(path) else []
-    todo = target.split(b"/")[::-1]
-    for _ in range(4_096):
-        if not todo:
-            return b"/".join(done) or b"."
-        part = todo.pop()
-        if part in {b"", b"."}:
-            continue
-        if part == b"..":
-            if not done:
-                return None
-            done.pop()
-            continue
-        here = b"/".join([*done, part])
-        if here in links:
-            if links[here].startswith(b"/"):
-                return None
-            todo += links[here].split(b"/")[::-1]
-        else:
-            done.append(part)
-    return b"."
-
-
-def _is_ancestor(resolved: bytes, path: bytes) -> bool:
-    return path == resolved or path.startswith(resolved + b"/")
-
-
-def _within_registry(folder: bytes, path: bytes, target: bytes, registry: bytes | None) -> bool:
-    if registry is None or target.startswith(b"/"):
-        return False
-    end = os.path.normpath(os.path.join(os.path.realpath(folder), os.path.dirname(path), target))
-    # By path component: a string prefix would take `foo-evil` for a part of `foo`.
-    return end == registry or end.startswith(registry.rstrip(b"/") + b"/")
 
 
 def _note_collisions(entries: list[Entry], notes: Notes) -> None:
