@@ -472,3 +472,114 @@ def test_a_large_trace_takes_linear_time() -> None:
     facts = read(*lines)
     assert time.perf_counter() - start < 8
     assert any("distinct actions" in reason for reason in facts.undetermined)
+
+
+# ---- writing calls ask, too
+
+
+@pytest.mark.parametrize(
+    ("call", "there"),
+    [
+        ('mkdir("/tmp/flag", 0755) = 0', False),
+        ('mkdir("/tmp/flag", 0755) = -1 EEXIST (File exists)', True),
+        ('openat(AT_FDCWD</tmp>, "/tmp/flag", O_WRONLY|O_CREAT|O_EXCL, 0600) = 3</tmp/flag>', False),
+        ('openat(AT_FDCWD</tmp>, "/tmp/flag", O_WRONLY|O_CREAT|O_EXCL) = -1 EEXIST (File exists)', True),
+        ('openat(AT_FDCWD</tmp>, "/tmp/flag", O_WRONLY) = 3</tmp/flag>', True),
+        ('openat(AT_FDCWD</tmp>, "/tmp/flag", O_WRONLY) = -1 ENOENT (No such file or directory)', False),
+        ('symlink("x", "/tmp/flag") = 0', False),
+        ('symlink("x", "/tmp/flag") = -1 EEXIST (File exists)', True),
+        ('link("/tmp/x", "/tmp/flag") = -1 EEXIST (File exists)', True),
+        ('unlink("/tmp/flag") = 0', True),
+        ('unlink("/tmp/flag") = -1 ENOENT (No such file or directory)', False),
+        ('rename("/tmp/flag", "/tmp/x") = -1 ENOENT (No such file or directory)', False),
+        ('renameat2(3</tmp>, "x", 3</tmp>, "flag", RENAME_NOREPLACE) = 0', False),
+        ('chmod("/tmp/flag", 0600) = -1 ENOENT (No such file or directory)', False),
+    ],
+)
+def test_a_writing_call_that_tells_whether_a_path_was_there_is_a_look(call: str, there: bool) -> None:
+    looks = {(t.path, t.found) for t in read(f"9 {call}").touches if t.mode.value == "stat"}
+    assert ("/tmp/flag", there) in looks
+    assert ("/tmp/flag", not there) not in looks
+
+
+def test_an_open_that_creates_where_needed_tells_nothing() -> None:
+    call = '9 openat(AT_FDCWD</tmp>, "/tmp/flag", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 3</tmp/flag>'
+    assert {touch.mode.value for touch in read(call).touches} == {"write"}
+
+
+# ---- names made up at random
+
+
+def temporary(name: str, *last: str) -> CommandFacts:
+    return read(
+        f'9 openat(AT_FDCWD</tmp>, "{name}", O_RDWR|O_CREAT|O_EXCL) = 3<{name}>',
+        f'9 rename("{name}", "/home/sam/final") = 0',
+        *last,
+    )
+
+
+def test_equal_runs_with_other_random_names_give_equal_actions() -> None:
+    first, second = temporary("/tmp/tmpa1b2c3d4"), temporary("/tmp/tmpzzzzzzzz")
+    assert first.actions == second.actions
+    assert "/tmp/(temporary 1)" in kinds(first, ActionKind.WRITE)
+    assert kinds(temporary("/home/sam/p/m.pyc.139749447180992"), ActionKind.DELETE) == [
+        "/home/sam/p/(temporary 1)"
+    ]
+
+
+def test_a_look_at_a_name_stays_a_look_at_that_name() -> None:
+    paths = {touch.path for touch in temporary("/tmp/tmpa1b2c3d4").touches}
+    assert "/tmp/tmpa1b2c3d4" in paths
+
+
+def test_names_that_stay_or_were_chosen_are_kept() -> None:
+    assert "/home/sam/chosen" in kinds(temporary("/home/sam/chosen"), ActionKind.WRITE)
+    again = '9 openat(AT_FDCWD</tmp>, "/tmp/tmpa1b2c3d4", O_RDWR|O_CREAT|O_EXCL) = 3</tmp/tmpa1b2c3d4>'
+    assert "/tmp/tmpa1b2c3d4" in kinds(temporary("/tmp/tmpa1b2c3d4", again), ActionKind.WRITE)
+    plain = '9 openat(AT_FDCWD</tmp>, "/tmp/tmpa1b2c3d4", O_RDWR|O_CREAT) = 3</tmp/tmpa1b2c3d4>'
+    facts = read(plain, '9 unlink("/tmp/tmpa1b2c3d4") = 0')
+    assert kinds(facts, ActionKind.DELETE) == ["/tmp/tmpa1b2c3d4"]
+
+
+def test_a_port_that_the_system_chose_has_no_number() -> None:
+    bound = '{sa_family=AF_INET, sin_port=htons(%d), sin_addr=inet_addr("127.0.0.1")}'
+    facts = read(
+        f"9 bind(3<TCP:[7]>, {bound % 0}, 16) = 0",
+        "9 listen(3<TCP:[127.0.0.1:41075]>, 1) = 0",
+        f"9 connect(4<TCP:[8]>, {bound % 41075}, 16) = 0",
+    )
+    assert kinds(facts, ActionKind.LISTEN) == ["127.0.0.1:(any port 1)"]
+    assert kinds(facts, ActionKind.CONNECT) == ["127.0.0.1:(any port 1)"]
+    assert facts.connections[0].destination == "127.0.0.1:41075"
+    fixed = read(f"9 bind(3<TCP:[7]>, {bound % 8000}, 16) = 0", "9 listen(3<TCP:[127.0.0.1:8000]>, 1) = 0")
+    assert kinds(fixed, ActionKind.LISTEN) == ["127.0.0.1:8000"]
+
+
+# ---- connections that fail later
+
+
+def test_a_connection_that_fails_later_is_an_attempt() -> None:
+    start = f"9 connect(3<TCP:[77]>, {OFF}, 16) = -1 EINPROGRESS (Operation now in progress)"
+    failed = "9 getsockopt(3<TCP:[77]>, SOL_SOCKET, SO_ERROR, [ECONNREFUSED], [4]) = 0"
+    fine = "9 getsockopt(3<TCP:[77]>, SOL_SOCKET, SO_ERROR, [0], [4]) = 0"
+    action = read(start, failed).actions[-1]
+    assert (action.completed, action.fact("error")) == (False, "ECONNREFUSED")
+    assert read(start, fine).actions[-1].completed
+    assert read(start).actions[-1].fact("state") == "underway"
+    other = f"9 connect(4<TCP:[78]>, {OFF}, 16) = 0"
+    assert read(start, other, failed).actions[-1].completed
+
+
+# ---- actions of others
+
+
+def test_writers_of_replayed_commands_are_remembered() -> None:
+    recorded = read(
+        '9 openat(AT_FDCWD</tmp>, "/tmp/t.sh", O_WRONLY|O_CREAT) = 3</tmp/t.sh>',
+        '9 rename("/tmp/t.sh", "/tmp/u.sh") = 0',
+        '9 symlink("u.sh", "/tmp/v.sh") = 0',
+    )
+    episode = EpisodeTrace(LAYOUT)
+    episode.remember(recorded.actions)
+    facts = read('9 execve("/tmp/v.sh", ["x"], 0x1 /* 0 vars */) = 0', episode=episode, skill="two", step=1)
+    assert facts.actions[-1].skills() == ("two", "one")

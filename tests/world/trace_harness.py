@@ -94,3 +94,32 @@ def touched(facts: CommandFacts) -> set[tuple[str, str, bool]]:
 def done(facts: CommandFacts) -> set[tuple[str, str]]:
     """(kind, resource) of every completed action."""
     return {(action.kind.value, action.resource) for action in facts.actions if action.completed}
+
+
+def as_data(facts: CommandFacts) -> dict[str, object]:
+    """The facts as a person would write them down."""
+    return {
+        "touches": sorted(
+            f"{path} {mode} {'found' if seen else 'missing'}" for path, mode, seen in touched(facts)
+        ),
+        "actions": [
+            f"{'' if action.completed else 'failed '}{action.kind.value} {action.resource}"
+            f" ({action.resource_class.value})"
+            f" by {' > '.join(link.file or link.name for link in action.actor)}"
+            for action in facts.actions
+        ],
+        "connections": [
+            f"{item.protocol} {item.destination} {'completed' if item.completed else 'failed'}"
+            for item in facts.connections
+        ],
+        "processes": [
+            f"{' '.join(process.argv)} | {process.script or '-'} | {process.cwd} | {process.ended}"
+            for process in facts.processes
+        ],
+        "carriers_out": [f"{item.kind} {item.name}" for item in facts.carriers_out],
+        "folder_stats": list(facts.folder_stats),
+        "programs_missing": list(facts.programs_missing),
+        "outlived": len(facts.outlived),
+        "undetermined": list(facts.undetermined),
+        "assumed": list(facts.assumed),
+    }

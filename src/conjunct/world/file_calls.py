@@ -50,6 +50,10 @@ def read_open(recorder: Recorder, process: TracedProcess, call: Call, place: Pla
         anew = "O_TRUNC" in flags or "O_EXCL" in flags or "O_TMPFILE" in flags
         change = "truncate" if "O_TRUNC" in flags else "create" if "O_CREAT" in flags else "open"
         recorder.write(process, real, change, anew=anew)
+        if "O_CREAT" not in flags or "O_EXCL" in flags:
+            recorder.touch(process, real, TouchMode.STAT, found="O_CREAT" not in flags)
+        if "O_EXCL" in flags:
+            recorder.transient.created(real)
     if real in recorder.fifos:
         recorder.carry_out(process, "fifo", real)
 
@@ -58,6 +62,8 @@ def _failed_open(recorder: Recorder, process: TracedProcess, call: Call, asked: 
     writes = any(flag in flags for flag in _WRITING_FLAGS)
     mode = TouchMode.WRITE if writes else TouchMode.READ
     matters = recorder.touch(process, asked, mode, found=found(call))
+    if writes and ("O_CREAT" not in flags or call.error == "EEXIST"):
+        recorder.touch(process, asked, TouchMode.STAT, found=found(call))
     if matters and found(call) and call.error in ("EACCES", "EPERM", "EROFS"):
         kind = ActionKind.WRITE if writes else ActionKind.READ
         recorder.act_on(process, kind, asked, completed=False, detail=(("error", call.error),))
@@ -151,6 +157,8 @@ def changing(place: Place, change: str, *, anew: bool = False) -> Reader:
             _changed(recorder, process, call, path, change, anew=anew)
             if change == "folder":
                 recorder.folders.add(path)
+                if call.succeeded:
+                    recorder.transient.created(path)
 
     return read
 
@@ -158,10 +166,13 @@ def changing(place: Place, change: str, *, anew: bool = False) -> Reader:
 def _changed(
     recorder: Recorder, process: TracedProcess, call: Call, path: str, change: str, *, anew: bool = False
 ) -> None:
+    # The answer tells whether the path was there: creating succeeds where it was not, changing where it was.
+    there = call.error == "EEXIST" if anew else found(call)
+    recorder.touch(process, path, TouchMode.STAT, found=there)
     if call.succeeded:
         recorder.write(process, path, change, anew=anew)
         return
-    recorder.touch(process, path, TouchMode.WRITE, found=found(call))
+    recorder.touch(process, path, TouchMode.WRITE, found=there)
     if call.error in ("EACCES", "EPERM", "EROFS"):
         detail = (("change", change), ("error", call.error))
         recorder.act_on(process, ActionKind.WRITE, path, completed=False, detail=detail)
@@ -203,7 +214,9 @@ def deleting(place: Place) -> Reader:
         path = asked_path(process, call, place)
         if path is None or not recorder.touch(process, path, TouchMode.WRITE, found=found(call)):
             return
+        recorder.touch(process, path, TouchMode.STAT, found=found(call))
         if call.succeeded:
+            recorder.transient.gone(path)
             recorder.act_on(process, ActionKind.DELETE, path)
             recorder.ledger.forget(path)
         elif call.error in ("EACCES", "EPERM", "EROFS"):
@@ -219,13 +232,18 @@ def _renaming(old: Place, new: Place) -> Reader:
         if source is None or target is None:
             return
         recorder.touch(process, source, TouchMode.WRITE, found=found(call))
+        recorder.touch(process, source, TouchMode.STAT, found=found(call) or call.error == "EEXIST")
         if not call.succeeded:
+            recorder.touch(process, target, TouchMode.STAT, found=call.error != "ENOENT")
             recorder.touch(process, target, TouchMode.WRITE, found=call.error == "EEXIST")
             return
+        if "RENAME_NOREPLACE" in call.argument(len(call.arguments) - 1):
+            recorder.touch(process, target, TouchMode.STAT, found=False)
         recorder.touch(process, target, TouchMode.WRITE, found=True)
         recorder.act_on(process, ActionKind.DELETE, source, detail=(("change", "rename"), ("to", target)))
         detail = (("change", "rename"), ("from", source))
         recorder.act_on(process, ActionKind.WRITE, target, detail=detail)
+        recorder.transient.gone(source)
         recorder.ledger.rename(source, target, process.actor)
         if "RENAME_EXCHANGE" in call.argument(len(call.arguments) - 1):
             recorder.act_on(process, ActionKind.WRITE, source, detail=(("change", "rename"),))
@@ -240,6 +258,7 @@ def _linking(old: Place, new: Place) -> Reader:
         if source is None or target is None:
             return
         recorder.touch(process, source, TouchMode.STAT, found=found(call) or call.error == "EEXIST")
+        recorder.touch(process, target, TouchMode.STAT, found=call.error == "EEXIST")
         if not call.succeeded:
             recorder.touch(process, target, TouchMode.WRITE, found=call.error == "EEXIST")
             return
@@ -255,9 +274,10 @@ def _symbolic(place: Place) -> Reader:
         path, target = asked_path(process, call, place), string(call.argument(0))
         if path is None or target is None:
             return
+        recorder.touch(process, path, TouchMode.STAT, found=call.error == "EEXIST")
         recorder.touch(process, path, TouchMode.WRITE, found=call.succeeded or call.error == "EEXIST")
         if call.succeeded:
-            detail = (("change", "link"), ("target", target))
+            detail = (("change", "link"), ("target", target), ("symbolic", "yes"))
             recorder.act_on(process, ActionKind.WRITE, path, detail=detail)
             recorder.ledger.link(target, path, process.actor, symbolic=True)
 

@@ -107,7 +107,9 @@ def _bind(recorder: Recorder, process: TracedProcess, call: Call) -> None:
             recorder.touch(process, path, TouchMode.WRITE, found=call.error == "EADDRINUSE")
     elif family == "abstract":
         recorder.touch(process, f"@{name}", TouchMode.WRITE, found=not call.succeeded)
-    elif family == "inet" and not name.endswith(":0"):
+    elif family == "inet" and name.endswith(":0"):
+        process.binds_anywhere = True
+    elif family == "inet":
         recorder.touch(process, f"listen:{name}", TouchMode.WRITE, found=call.error == "EADDRINUSE")
         if call.succeeded and _socket(call).protocol == "udp":
             _listens(recorder, process, name, "udp")
@@ -125,6 +127,8 @@ def _listen(recorder: Recorder, process: TracedProcess, call: Call) -> None:
         recorder.act(process, ActionKind.LISTEN, path, resource_class, detail=detail)
         recorder.carry_out(process, "abstract" if path.startswith("@") else "unix", path)
     elif socket.source:
+        if process.binds_anywhere:
+            recorder.transient.listens(socket.source)
         _listens(recorder, process, socket.source, socket.protocol)
 
 

@@ -52,6 +52,8 @@ class TracedProcess:
     tasks: set[int] = field(default_factory=set)
     fetched: tuple[str, ...] = ()
     """Destinations off this machine from which it may have got what it writes."""
+    binds_anywhere: bool = False
+    """It let the system choose a port."""
     ended: str = ""
 
     def child(self, call: Call) -> TracedProcess:

@@ -21,6 +21,7 @@ from conjunct.world.resources import (
 )
 from conjunct.world.spec import Layout
 from conjunct.world.strace_syntax import Endpoint
+from conjunct.world.transient import TransientNames
 
 _ACTIONS = 20_000
 _CONNECTIONS = 20_000
@@ -52,6 +53,7 @@ class Recorder:
     _connect_keys: dict[str, list[ActionKey]] = field(default_factory=dict)
     carriers: dict[tuple[str, str, int], CarrierOut] = field(default_factory=dict)
     pinned: frozenset[str] = frozenset()
+    transient: TransientNames = field(default_factory=TransientNames)
     folders: set[str] = field(default_factory=set)
     listed: set[str] = field(default_factory=set)
     undetermined: dict[str, None] = field(default_factory=dict)
@@ -87,8 +89,21 @@ class Recorder:
         for touch in self.touched.values():
             if touch.mode is TouchMode.READ and touch.path in self.folders:
                 touch = replace(touch, mode=TouchMode.STAT)
+            if self.transient.any:
+                touch = self.transient.of_touch(touch)
             result.setdefault((touch.path, touch.mode, touch.found, touch.step), touch)
         return tuple(result.values())
+
+    def actions(self) -> tuple[Action, ...]:
+        """All actions, in order. What was opened for reading and was a folder has not been read."""
+        kept = [
+            action
+            for action in self.done.values()
+            if action.kind is not ActionKind.READ or action.resource not in self.folders
+        ]
+        if self.transient.any:
+            kept = list(dict.fromkeys(self.transient.of_action(action) for action in kept))
+        return tuple(kept)
 
     # ---- doing
 

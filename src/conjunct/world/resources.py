@@ -107,6 +107,12 @@ def classify_address(destination: str) -> ResourceClass:
     return ResourceClass.LOOPBACK if actual.is_loopback or actual.is_unspecified else ResourceClass.NETWORK
 
 
+def may_be_random(path: str) -> bool:
+    """Whether the last element of a path may be a name that a program made up."""
+    folders, names = _random_names()
+    return path.startswith(folders) or names.fullmatch(posixpath.basename(path)) is not None
+
+
 @lru_cache(maxsize=4096)
 def is_code(program: str, path: str) -> bool:
     """Whether `path` is code to `program` by the names of both."""
@@ -155,6 +161,13 @@ def _path_table() -> tuple[frozenset[str], tuple[str, ...], re.Pattern[str], dic
     folders = frozenset(item.rstrip("/") for item in prefixes)
     pseudo: dict[str, str] = dict(table["pseudo"])
     return exact | folders, prefixes, _union(table["everything"]), pseudo
+
+
+@cache
+def _random_names() -> tuple[tuple[str, ...], re.Pattern[str]]:
+    rows = _table()["random_names"]
+    names = re.compile("|".join(f"(?:{item})" for item in rows["names"]), re.DOTALL)
+    return tuple(f"{folder}/" for folder in rows["folders"]), names
 
 
 @cache

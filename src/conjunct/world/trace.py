@@ -7,11 +7,11 @@ files keep their last writers. Each command's lines are handed to `parse_command
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from conjunct.model import ActionKind, ResourceClass
+from conjunct.model import Action, ActionKind, ResourceClass
 from conjunct.world.actors import ActorLedger, directive
 from conjunct.world.births import FORKS, NO_BIRTH, births_in
 from conjunct.world.facts import CommandFacts
@@ -78,6 +78,23 @@ class EpisodeTrace:
     pinned: frozenset[str] = frozenset()
     """Folders whose own attributes (size, links, times) are equal in all worlds, whatever they hold: their
     stat is a look at the folder alone. Every other stat of a folder is a look at its entries."""
+
+    def remember(self, actions: Iterable[Action]) -> None:
+        """Take over who wrote what from actions that were not traced here: of the agent, or of a replayed
+        command."""
+        for action in actions:
+            if not action.completed or action.kind not in (ActionKind.WRITE, ActionKind.DELETE):
+                continue
+            change, path = action.fact("change"), action.resource
+            if change == "rename" and action.kind is ActionKind.WRITE and action.fact("from"):
+                self.ledger.rename(action.fact("from"), path, action.actor)
+            elif change == "link" and action.fact("target"):
+                symbolic = not action.fact("target").startswith("/") or action.fact("symbolic") == "yes"
+                self.ledger.link(action.fact("target"), path, action.actor, symbolic=symbolic)
+            elif action.kind is ActionKind.WRITE:
+                self.ledger.update(path, action.actor)
+            elif change != "rename":
+                self.ledger.forget(path)
 
 
 def parse_command(
@@ -337,20 +354,15 @@ class _CommandReader:
             for process in self.processes
             if not process.ended and (alive is None or process.inside in alive)
         ]
-        folders = recorder.folders.union(*(process.folders for process in self.processes))
-        recorder.folders |= folders
-        actions = tuple(
-            action
-            for action in recorder.done.values()
-            if not (action.kind is ActionKind.READ and action.resource in folders)
-        )
+        recorder.folders.update(*(process.folders for process in self.processes))
+        recorder.transient.settle()
         return CommandFacts(
             touches=recorder.touches(),
-            actions=actions,
+            actions=recorder.actions(),
             connections=tuple(recorder.connections),
             processes=tuple(process.frozen() for process in self.processes),
             carriers_out=tuple(recorder.carriers.values()),
-            folder_stats=tuple(sorted(folders - recorder.listed)),
+            folder_stats=tuple(sorted(recorder.folders - recorder.listed)),
             outlived=tuple(process.pid for process in living),
             programs_missing=tuple(
                 # One folder alone is a look for some file beside a program, not a search for a program.
