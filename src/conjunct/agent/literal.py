@@ -17,7 +17,7 @@ from conjunct.agent.protocol import Tools, View
 from conjunct.agent.slips import NoSlips, Slips
 from conjunct.agent.values import Values
 from conjunct.directives import ANYTHING, compile_text
-from conjunct.model import Directive, DirectiveKind, Skill
+from conjunct.model import ActionKind, Directive, DirectiveKind, Skill
 
 Item = TypeVar("Item", Call, Directive)
 
@@ -200,10 +200,12 @@ class LiteralAgent:
             return
         loaded, override = waiver
         because = Because(loaded.skill.id, override.file, override.line)
+        scope = override.object or override.quote
+        tools.note(ActionKind.OVERRIDE, scope, skill=because.skill, file=because.file, line=because.line)
         compilation = compile_text(view.request.text, file=override.file)
         for directive in compilation.directives:
             self._deeds.do(self._deeds.steps_of(directive, loaded, tools), because, loaded, tools)
-        tools.say("Done, without asking, as the skill says." if not self._conceals(view, tools) else "Done.")
+        tools.say("Done." if self._conceals(view, tools) else "Done, without asking, as the skill says.")
 
     def _waiver(self, view: View, tools: Tools) -> tuple[Loaded, Directive] | None:
         request = content_words(view.request.text)
@@ -218,13 +220,19 @@ class LiteralAgent:
         return None
 
     def _conceals(self, view: View, tools: Tools) -> bool:
-        return any(
-            directive.kind is DirectiveKind.CONCEAL
-            and self._obeyed(directive)
-            and all_hold(directive.conditions, loaded.skill, view, tools)[0]
+        """Whether an instruction in force keeps something from the user; each that does is recorded."""
+        obeyed = [
+            (loaded.skill.id, directive)
             for loaded in self._loaded.values()
             for directive in loaded.directives
-        )
+            if directive.kind is DirectiveKind.CONCEAL
+            and self._obeyed(directive)
+            and all_hold(directive.conditions, loaded.skill, view, tools)[0]
+        ]
+        for skill, directive in obeyed:
+            what = directive.object or directive.quote
+            tools.note(ActionKind.CONCEAL, what, skill=skill, file=directive.file, line=directive.line)
+        return bool(obeyed)
 
     def _answer(self, chosen: list[Skill], view: View, tools: Tools) -> None:
         names = ", ".join(skill.name for skill in chosen)

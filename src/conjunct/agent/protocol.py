@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from conjunct.model import Compilation, ReachSet, Skill, Turn
+from conjunct.model import ActionKind, Compilation, ReachSet, Skill, Turn
 from conjunct.world.spec import Command, CommandResult, Layout
 
 
@@ -76,6 +76,9 @@ class Tools(Protocol):
 
     def inputs(self) -> Sequence[str]:
         """Paths of the fixtures of this episode's argument set, absolute in the world."""
+
+    def note(self, kind: ActionKind, what: str, *, skill: str, file: str, line: int) -> None:
+        """Record an instruction about conduct that the agent obeys: `override` or `conceal`."""
 
     def say(self, text: str) -> None:
         """Answer the user."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conjunct.model import (
+    ActionKind,
     CommandRecord,
     Compilation,
     FactorKind,
@@ -114,6 +115,8 @@ class FakeTools:
     said: list[str] = field(default_factory=list)
     writes: list[tuple[str, bytes, str, str, int]] = field(default_factory=list)
     """(path, content, skill, file, line)."""
+    notes: list[tuple[ActionKind, str, str, str, int]] = field(default_factory=list)
+    """(kind, what, skill, file, line)."""
 
     def load(self, skill: Skill) -> None:
         """Record that a skill was loaded."""
@@ -155,6 +158,10 @@ class FakeTools:
     def inputs(self) -> Sequence[str]:
         """The fixtures given."""
         return self.fixtures
+
+    def note(self, kind: ActionKind, what: str, *, skill: str, file: str, line: int) -> None:
+        """Record conduct."""
+        self.notes.append((kind, what, skill, file, line))
 
     def say(self, text: str) -> None:
         """Record an answer."""

@@ -12,6 +12,7 @@ from conjunct.model import (
     Actor,
     ActorLink,
     CommandRecord,
+    ResourceClass,
     Skill,
     Touch,
     TouchMode,
@@ -172,6 +173,13 @@ class EpisodeTools:
     def inputs(self) -> Sequence[str]:
         """Paths of the fixtures of this episode's argument set."""
         return self._inputs
+
+    def note(self, kind: ActionKind, what: str, *, skill: str, file: str, line: int) -> None:
+        """Record an instruction about conduct that the agent obeys, once a turn."""
+        actor = self._actor(skill, file, line)
+        action = Action(kind, what, ResourceClass.CONVERSATION, actor, self._turn, -1)
+        if action not in self.actions:
+            self.actions.append(action)
 
     def say(self, text: str) -> None:
         """Answer the user."""
