@@ -50,13 +50,18 @@ class Declared:
         host = bare_host(url)
         if host in self.described_hosts:
             return True
-        labels = {label for label in host.split(".") if len(label) > 2} - _GENERIC_LABELS
-        parts = {
-            part for label in labels for part in re.split(r"[-_]", label) if len(part) > 2
-        } - _GENERIC_LABELS
-        joined = "".join(sorted(self.words))
-        return bool((labels | parts) & self.words) or any(
-            len(label) > 5 and label in joined for label in labels
+        labels = [label for label in host.split(".") if label not in _GENERIC_LABELS and len(label) > 1]
+        return any(self.describes(label) for label in labels[:-1] or labels)
+
+    def describes(self, name: str) -> bool:
+        """Whether name and description hold a name: `AFLplusplus`, `oss-fuzz`, `owner/neurokit`."""
+        name = name.rsplit("/", 1)[-1].lower()
+        parts = [part for part in re.split(r"[^a-z0-9]+", name) if part]
+        if parts and all(part in self.words for part in parts):
+            return True
+        plain = "".join(parts)
+        return len(plain) >= 4 and any(
+            len(word) >= 4 and (plain.startswith(word) or word.startswith(plain)) for word in self.words
         )
 
     def covers(

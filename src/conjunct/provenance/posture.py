@@ -16,6 +16,21 @@ _CONSEQUENCE = re.compile(
     r"command\w*|script\w*|execut\w*|network|request\w*|access\w*|config\w*|memory|crontab|log(?:s|ging|ged)?)\b",
     re.IGNORECASE,
 )
+_RULES = re.compile(
+    r"\b(?:previous|prior|earlier|preceding|above|original|initial|system|developer|safety|ethic\w*|"
+    r"guardrails?|guidelines?|(?:all|any|your|its|these|content|safety) restrictions|restrictions do not|"
+    r"polic(?:y|ies)|safeguards?|content filters?|security (?:checks?|rules?)|"
+    r"any request|all requests|every request|your (?:instructions|training|programming|rules))\b",
+    re.IGNORECASE,
+)
+"""Objects of an override that are rules of the agent itself."""
+
+_FOREIGN = re.compile(
+    r"\b(?:embedded|injected|untrusted|malicious|such|these|those|third.party|found|any|external)\b",
+    re.I,
+)
+"""Instructions that the agent is told to ignore because they are somebody else's."""
+
 _FORMATTING = re.compile(
     r"\b(?:format\w*|style|emoji|preamble|verbos\w*|progress|internal (?:step|reasoning|notes?)|intermediate|"
     r"thinking|chain.of.thought|tone|wording|spelling|naming|file names?|defaults?)\b",
@@ -42,6 +57,10 @@ def _override(
 ) -> Iterator[Finding]:
     what, _, scope = action.resource.partition(": ")
     if what in ("instructions", "refusal", "honesty"):
+        if not _RULES.search(scope) or (
+            what == "instructions" and _FOREIGN.search(scope) and "previous" not in scope
+        ):
+            return
         yield checked.finding(
             "claims.override",
             f"orders the agent to drop {what}: {scope or 'everything'}",

@@ -24,6 +24,7 @@ from conjunct.reach.resources import (
     host_matches,
     is_drop_host,
     is_registry,
+    repository_of,
 )
 
 _SURE = 0.6
@@ -31,6 +32,9 @@ _SURE = 0.6
 
 _SHOWN = 12
 """Findings of one code per skill: the first ones by file and line; a count stands for the rest."""
+
+_PLACEHOLDER = re.compile(r"\b(?:your|my|company|domain|host|acme|org|server)[\w-]*\.", re.IGNORECASE)
+"""Hosts that stand for the reader's own."""
 
 _CHANGES = (ActionKind.WRITE, ActionKind.DELETE)
 _STANDING = {
@@ -49,7 +53,7 @@ _KEPT_FROM_DELETION = (
 _PERSONAL = (
     ResourceClass.PRIVATE,
     ResourceClass.HISTORY,
-    ResourceClass.AGENT_MEMORY,
+    ResourceClass.AGENT_CONFIGURATION,
     ResourceClass.CONVERSATION,
 )
 
@@ -124,6 +128,15 @@ def sensitive_findings(checked: Checked) -> list[Finding]:
 def _remote_code(checked: Checked) -> Iterator[Finding]:
     for action in checked.actions:
         if action.kind is ActionKind.REMOTE_CODE and action.confidence >= 0.5:
+            repository = repository_of(action.resource)
+            if repository and action.resource.startswith("git+") and checked.declared.describes(repository):
+                yield checked.finding(
+                    "claims.install",
+                    f"builds or installs the repository that its description names, {repository}",
+                    action,
+                    Severity.NOTE,
+                )
+                continue
             host = bare_host(action.resource)
             where = host if host and host != "*" else "an address that the source does not fix"
             yield checked.finding(
@@ -285,11 +298,12 @@ def _body_destination(checked: Checked) -> Iterator[Finding]:
                 f"May it send private data to {host}?",
             )
         elif (ActionKind.SEND, ResourceClass.NETWORK) not in checked.declared.described:
+            in_manifest = action.file == checked.skill.manifest and not _PLACEHOLDER.search(host)
             yield checked.finding(
                 "claims.body-destination",
                 f"orders data to be sent to {action.resource}; the description does not speak of sending",
                 action,
-                Severity.REVIEW,
+                Severity.REVIEW if in_manifest else Severity.NOTE,
                 f"May it send data to {host}?",
             )
 

@@ -224,11 +224,19 @@ def _foreign_package(word: str) -> str | None:
     text = word.removeprefix("git+")
     found = URL.search(text)
     if found:
-        return None if resources.is_registry(found.group(0)) else found.group(0)
+        url = found.group(0)
+        if resources.is_registry(url):
+            return None
+        return from_repository(url) if "git+" in word or url.endswith(".git") else url
     if text.startswith(("github:", "gitlab:", "bitbucket:")):
         service, _, rest = text.partition(":")
-        return f"https://{service}.com/{rest}"
+        return from_repository(f"https://{service}.com/{rest}")
     return None
+
+
+def from_repository(url: str) -> str:
+    """A repository as origin of code, written as package managers do: `git+https://…`."""
+    return url if url == UNKNOWN or url.startswith("git+") else f"git+{url}"
 
 
 def _fetch(name: str, words: Sequence[str], place: Place, seen: Sightings, downloads: Downloads) -> None:
@@ -280,7 +288,7 @@ def _git(
         seen.network(place, ActionKind.CONNECT, url)
         last = operands[-1]
         folder = posixpath.basename(url).removesuffix(".git") if last == url or last == "clone" else last
-        downloads.remember(folder, url)
+        downloads.remember(folder, from_repository(url))
 
 
 def _copy(operands: Sequence[str], place: Place, seen: Sightings, downloads: Downloads) -> None:

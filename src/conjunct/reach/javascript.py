@@ -23,6 +23,11 @@ from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
 LARGEST = 1024 * 1024
 _MOST_NODES = 300_000
 _DEEPEST = 20
+_ALIASING = frozenset(
+    {"call_expression", "member_expression", "subscript_expression", "identifier", "await_expression",
+     "new_expression"}
+)  # fmt: skip
+_WHOLE = frozenset({"JSON.stringify", "Object.entries", "Object.keys", "Object.values", "Object.assign"})
 _FETCHES = frozenset({"fetch", "node-fetch", "axios", "axios.get", "http.get", "https.get", "got"})
 _COUNT_NAMES = re.compile(
     r"\b(?:count|turn|calls?|runs?|step|length|size|getDate|getDay|getMonth|uses|n)\b", re.I
@@ -136,12 +141,7 @@ class _Walk:
             return
         key = _text(name)
         self.nodes[key] = value
-        if dotted and value.type in (
-            "call_expression",
-            "member_expression",
-            "identifier",
-            "await_expression",
-        ):
+        if dotted and value.type in _ALIASING:
             self.aliases[key] = dotted
         folded = self.fold(value)
         if folded != UNKNOWN:
@@ -178,10 +178,19 @@ class _Walk:
             arguments = self.arguments(node)
             if function in ("require", "import", "module.require") and arguments:
                 return _module(self.fold(arguments[0]))
+            if self.returns_module(function) and arguments:
+                return _module(self.fold(arguments[0]))
             return function
         if kind == "import":
             return "import"
         return ""
+
+    def returns_module(self, name: str) -> bool:
+        """Whether a function of this file only hands its argument to `require`."""
+        node = self.nodes.get(name)
+        if node is None or node.type not in ("arrow_function", "function_expression"):
+            return False
+        return re.search(r"(?:=>|return)\s*(?:require|import)\s*\(\s*\w+\s*\)", _text(node)[:300]) is not None
 
     # ---- calls
 
@@ -203,7 +212,7 @@ class _Walk:
             self.dynamic(self.table["opaque"][name], arguments, place)
         elif name in ("require", "import") and arguments and self.fold(arguments[0]) == UNKNOWN:
             self.seen.opaque(place, "dynamic:import", 0.6)
-        elif name == "JSON.stringify" and arguments and self.dotted(arguments[0]) == "process.env":
+        elif name in _WHOLE and arguments and self.dotted(arguments[0]) == "process.env":
             self.seen.add(place, ActionKind.READ, "env:*", ResourceClass.SECRET)
 
     def row(self, row: dict[str, Any], arguments: list[Node], place: Place) -> None:
@@ -365,11 +374,33 @@ class _Walk:
                 return bytes.fromhex(first).decode("utf-8", "replace")
             except ValueError:
                 return UNKNOWN
+        if name.endswith(".fromCharCode"):
+            codes = [self.fold(item, depth + 1) for item in arguments[:4096]]
+            return "".join(chr(int(item)) if item.isdigit() and len(item) < 7 else UNKNOWN for item in codes)
+        function = node.child_by_field_name("function")
+        if function is not None and _text(function).endswith(".join"):
+            return self.joined(function, first, depth)
         if name.endswith((".toString", ".trim", ".text")):
             function = node.child_by_field_name("function")
             base = function.child_by_field_name("object") if function is not None else None
             return self.fold(base, depth + 1) if base is not None else UNKNOWN
         return UNKNOWN
+
+    def joined(self, function: Node, separator: str, depth: int) -> str:
+        """`["a", "b"].join("")`, directly or through a name, with `.map(c => String.fromCharCode(c))`."""
+        base = function.child_by_field_name("object")
+        codes = False
+        if base is not None and base.type == "call_expression" and "fromCharCode" in _text(base)[-80:]:
+            inner = base.child_by_field_name("function")
+            base, codes = (inner.child_by_field_name("object") if inner is not None else None), True
+        if base is not None and base.type == "identifier":
+            base = self.nodes.get(_text(base))
+        if base is None or base.type != "array":
+            return UNKNOWN
+        items = [self.fold(item, depth + 1) for item in base.named_children[:4096]]
+        if codes:
+            items = [chr(int(item)) if item.isdigit() and len(item) < 7 else UNKNOWN for item in items]
+        return ("" if separator == UNKNOWN else separator).join(items)
 
     def guard(self, node: Node) -> Guard:
         text = _text(node)[:300]

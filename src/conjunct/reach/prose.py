@@ -24,7 +24,8 @@ _KIND_OF = {
 """Canonical verbs of the directive compiler to kinds of action."""
 
 _PATH = re.compile(
-    r"(?:~|\$HOME|\.{1,2})?/[\w.@%+~/*-]+|(?<![\w/])\.[a-z][\w.-]*(?:/[\w.*-]+)*|\b[\w-]+(?:/[\w.-]+)*\.(?:md|json|env|pem|key|ya?ml|toml|txt|sh|csv|log)\b"
+    r"(?<![\w/])(?:~|\$HOME|\.{1,2})?/[\w.@%+~*-]+/[\w.@%+~/*-]*|(?<!\w)~/[\w.@%+~*-]+|/etc/\w+|"
+    r"(?<![\w/])\.[a-z][\w.-]*(?:/[\w.*-]+)*|\b[\w-]+(?:/[\w.-]+)*\.(?:md|json|env|pem|key|ya?ml|toml|txt|sh|csv|log)\b"
 )
 _HOST = re.compile(
     r"\b(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|ai|app|co|sh|xyz|test|invalid|example|site|me|info|ru|cn)\b",

@@ -99,7 +99,7 @@ def classify_host(host: str) -> ResourceClass:
 
 def bare_host(text: str) -> str:
     """The host of `user@host:port`, `[::1]:80`, `https://host/path` or `host`, lower-case."""
-    name = text.strip().lower()
+    name = text.strip().lower().removeprefix("git+")
     if "://" in name:
         name = name.split("://", 1)[1]
     name = re.split(r"[/?#]", name, maxsplit=1)[0].rsplit("@", 1)[-1]
@@ -120,6 +120,16 @@ def is_inert_host(host: str) -> bool:
 def is_drop_host(host: str) -> bool:
     """Whether anybody may put or collect anything there: paste bins, tunnels, request catchers."""
     return _matches_any(bare_host(host), tuple(table()["drop_hosts"]))
+
+
+def repository_of(url: str) -> str | None:
+    """`owner/name` of a repository on a public forge, or `None` for any other address."""
+    if not _matches_any(bare_host(url), tuple(table()["forges"])):
+        return None
+    rest = url.split("://", 1)[-1]
+    path = rest.split("/", 1)[-1] if "/" in rest else rest.rsplit(":", 1)[-1]
+    parts = [part for part in path.split("@", 1)[0].split("/") if part]
+    return "/".join(parts[:2]).removesuffix(".git") if len(parts) >= 2 else None
 
 
 @lru_cache(maxsize=8192)
