@@ -11,7 +11,7 @@ from conjunct.directives.package import Package, script_command
 from conjunct.directives.tokens import PATH, classify
 from conjunct.directives.vocabulary import vocabulary
 
-_MAXIMUM_COMMANDS: Final = 400
+MAXIMUM_COMMANDS: Final = 400
 """Per fence; what is more is reported as not compiled."""
 _PROMPT = re.compile(r"^\s{0,8}(?:\(\w{1,30}\)\s)?(?:[\w.@~/-]{0,40}[$%#>]|\$|❯|➜)\s(?=\S)")
 _HEREDOC = re.compile(r"<<-?\s{0,3}[\"']?([A-Za-z_][\w]{0,40})[\"']?")
@@ -20,6 +20,7 @@ _STATE = re.compile(
 )
 _OPENING: Final = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
 _USAGE = re.compile(r"^\s{0,12}usage:\s{0,4}(\S.{0,600})", re.IGNORECASE)
+_NOT_A_COMMAND: Final = ("├", "└", "│", "┌", "╔", "║", "┃", "-", '"', "|", ">", "=", "*", "✓", "✔", "❌", "→")
 _TREE: Final = ("├", "└", "│", "┌", "╔", "║", "┃")
 _ENVIRONMENT = re.compile(r"^(?:[A-Za-z_]\w{0,60}=\S{0,200}\s+){1,8}")
 
@@ -45,7 +46,7 @@ def fence_commands(text: str, line: int) -> list[FoundCommand]:
     state: list[str] = []
     comment, bad, group, number = "", False, 0, 0
     index = 0
-    while index < len(lines) and len(found) < _MAXIMUM_COMMANDS:
+    while index < len(lines) and len(found) <= MAXIMUM_COMMANDS:
         raw = lines[index]
         stripped = raw.strip()
         if not stripped:
@@ -75,7 +76,7 @@ def fence_commands(text: str, line: int) -> list[FoundCommand]:
             raw = _PROMPT.sub("", raw, count=1)
         start = index
         command, index = _logical(raw, lines, index)
-        if stripped.startswith(_TREE) or command.strip() in ("...", "…"):
+        if stripped.startswith(_NOT_A_COMMAND) or command.strip() in ("...", "…"):
             continue
         if (
             _STATE.match(command)

@@ -14,7 +14,7 @@ from conjunct.directives.output import QUOTE_LENGTH, Output
 from conjunct.directives.package import Package
 from conjunct.directives.prose import compile_prose
 from conjunct.directives.structure import FENCE, HTML, MAXIMUM_CHARACTERS, blocks
-from conjunct.model import Compilation, Directive, DirectiveKind, Sentence
+from conjunct.model import Compilation, Directive, DirectiveKind
 
 _HIDDEN_DEPTH: Final = 2
 _HIDDEN_LENGTH: Final = 20_000
@@ -82,10 +82,8 @@ def _bounded(output: Output, text: str, first_line: int) -> str:
     if len(text) <= MAXIMUM_CHARACTERS:
         return text
     line = first_line + text.count("\n", 0, MAXIMUM_CHARACTERS)
-    output.instructions += 1
-    output.uncompiled.append(
-        Sentence(f"what follows the first {MAXIMUM_CHARACTERS} characters", output.file, line, sensitive=True)
-    )
+    output.last_line = line
+    output.too_long(line, f"what follows the first {MAXIMUM_CHARACTERS} characters")
     return text[:MAXIMUM_CHARACTERS]
 
 

@@ -41,7 +41,7 @@ class Surroundings:
     """Block index to the conditions that hold for everything it leads to."""
     _headings: dict[str, str] = field(default_factory=dict)
     _options: dict[str, bool] = field(default_factory=dict)
-    _lead_cache: dict[tuple[int, bool], tuple[bool, bool]] = field(default_factory=dict)
+    _lead_cache: dict[tuple[int, bool], tuple[bool, bool, bool]] = field(default_factory=dict)
     _heading_conditions: dict[str, tuple[Condition, ...]] = field(default_factory=dict)
 
     def set_heading(self, text: str, conditions: tuple[Condition, ...]) -> None:
@@ -67,8 +67,9 @@ class Surroundings:
         for _ in range(12):
             if lead < 0:
                 break
-            shown, asks = self._leads(lead, block.kind == FENCE)
+            shown, describes, asks = self._leads(lead, block.kind == FENCE)
             mention = mention or shown
+            descriptive = descriptive or describes
             ordered = ordered or asks
             conditions.extend(self.conditions.get(lead, ()))
             lead = self.blocks[lead].lead
@@ -85,7 +86,7 @@ class Surroundings:
             self._options[heading] = bool(_OPTION.match(heading.strip("*# "))) or _is_platform(heading)
         return self._options[heading]
 
-    def _leads(self, index: int, to_fence: bool) -> tuple[bool, bool]:
+    def _leads(self, index: int, to_fence: bool) -> tuple[bool, bool, bool]:
         key = (index, to_fence)
         if key not in self._lead_cache:
             self._lead_cache[key] = _lead(self.blocks[index].text, to_fence)
@@ -99,72 +100,83 @@ class Surroundings:
 
 def heading_kind(text: str) -> str:
     """`mention`, `usage`, `descriptive`, or an empty string."""
-    words = _words(text)
+    words = [word for word in _words(text) if word[0].isalpha()]
     lexicon = vocabulary()
-    if not words:
-        return ""
-    if lexicon["headings.usage"].within(words):
-        return "usage" if not _negative(words) else "mention"
     if any(mark in text for mark in "❌🚫⛔✗✘"):
         return "mention"
-    if lexicon["headings.mention"].within(words):
+    if not words:
+        return ""
+    if lexicon["headings.first"].at(words, 0):
         return "mention"
-    if lexicon["headings.exact"].at(words, 0) == len(words):
+    if lexicon["headings.usage"].within(words):
+        return "usage"
+    if _at_edge(lexicon["headings.mention"], words) or lexicon["headings.exact"].at(words, 0) == len(words):
         return "mention"
-    if lexicon["headings.descriptive"].within(words):
-        return "descriptive"
-    return ""
+    return "descriptive" if lexicon["headings.descriptive"].within(words) else ""
 
 
 def polarity(text: str) -> int:
     """-1 when a mark or label at the start says "not like this", 1 for "like this", else 0."""
-    head = text.lstrip("*_[ \t-").lstrip()[:60]
+    head = text.lstrip("*_[ \t->").lstrip()[:60]
     if not head:
         return 0
     if head[0] in "❌🚫⛔✗✘👎":
         return -1
     if head[0] in "✅✓✔👍":
         return 1
-    label = re.match(r"([^:.\n]{1,40}?)[*_]{0,3}:", head)
-    if not label:
+    label, found, _ = head.partition(":")
+    if not found and len(head) == 60:
         return 0
-    words = _words(label[1])
+    words = [word for word in _words(label) if word[0].isalnum()]
     lexicon = vocabulary()
     if not words or len(words) > 4:
         return 0
+    if not found and not text.lstrip().startswith("**"):
+        return 0
     if lexicon["headings.polarity_good"].at(words, 0):
         return 1
-    return -1 if lexicon["headings.polarity_bad"].at(words, 0) else 0
+    exact = lexicon["headings.polarity_bad_exact"].at(words, 0) == len(words)
+    return -1 if exact or lexicon["headings.polarity_bad"].at(words, 0) else 0
 
 
-def _lead(text: str, to_fence: bool) -> tuple[bool, bool]:
-    """Whether a lead-in makes what follows a mention, and whether it orders it."""
-    lines = text.rstrip().rsplit("\n", 1)[-1]
-    sentence = re.split(r"(?<=[.!?])\s", lines[-400:])[-1]
-    words = _words(sentence)
+def _lead(text: str, to_fence: bool) -> tuple[bool, bool, bool]:
+    """Whether a lead-in makes what follows a mention, a description, or an order."""
+    last = text.rstrip().rsplit("\n", 1)[-1]
+    sentence = re.split(r"(?<=[.!?])\s", last[-400:])[-1]
+    words = [word for word in _words(sentence) if word[0].isalnum()]
     if not words:
-        return False, False
+        return False, False, False
     lexicon = vocabulary()
-    introduces = sentence.rstrip().rstrip("*_").endswith((":", "：")) or to_fence
-    mark = polarity(sentence)
-    if mark:
-        return mark < 0, mark > 0
-    if not introduces:
-        return False, False
-    if lexicon["headings.lead_order"].within(words) and not _negative(words):
-        return False, True
-    if lexicon["headings.lead_mention"].within(words):
-        return True, False
-    return False, words[0] in lexicon.imperative
+    if mark := polarity(sentence):
+        return mark < 0, False, mark > 0
+    colon = sentence.rstrip().rstrip("*_").endswith((":", "："))
+    if not colon and not to_fence:
+        return False, False, False
+    if colon and lexicon["headings.lead_prohibited"].at(words, 0):
+        return True, False, False
+    if lexicon["headings.lead_order"].within(words):
+        return False, False, True
+    if colon and _at_edge(lexicon["headings.lead_shown"], words):
+        return True, False, False
+    if colon and not to_fence and lexicon["headings.lead_listed"].within(words):
+        return True, False, False
+    if colon and not to_fence and lexicon["headings.lead_descriptive"].within(words):
+        return False, True, False
+    return False, False, words[0] in lexicon.imperative
+
+
+def _at_edge(phrases: Phrases, words: list[str]) -> bool:
+    """Whether a phrase opens or closes a list of words."""
+    if phrases.at(words, 0):
+        return True
+    return any(
+        phrases.at(words, index) == len(words) - index for index in range(max(0, len(words) - 4), len(words))
+    )
 
 
 def _words(text: str) -> list[str]:
-    return [word.rstrip(".").lower() for word in _WORD.findall(text.replace("’", "'")[:400])]
-
-
-def _negative(words: list[str]) -> bool:
-    negative: Final[Phrases] = vocabulary()["verbs.negations"]
-    return negative.within(words)
+    found = _WORD.findall(text[:400].replace("’", "'"))
+    return [word.rstrip(".").lower() or word for word in found]
 
 
 def _is_platform(heading: str) -> bool:

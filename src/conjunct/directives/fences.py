@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from conjunct.directives.commands import copies_itself, fence_commands, looks_like_commands, usage_command
+from conjunct.directives.commands import (
+    MAXIMUM_COMMANDS,
+    copies_itself,
+    fence_commands,
+    looks_like_commands,
+    usage_command,
+)
 from conjunct.directives.context import Context
 from conjunct.directives.output import QUOTE_LENGTH, Output
 from conjunct.directives.posture import ANYTHING
@@ -40,7 +46,10 @@ def compile_fence(output: Output, block: Block, context: Context) -> None:
 
 def _shell(output: Output, block: Block, context: Context, *, confidence: float) -> None:
     flags = vocabulary()["postures.override.flags"]
-    for command in fence_commands(block.text, block.line):
+    commands = fence_commands(block.text, block.line)
+    if len(commands) > MAXIMUM_COMMANDS:
+        output.too_long(commands.pop().line, f"commands after the first {MAXIMUM_COMMANDS} of a code block")
+    for command in commands:
         if copies_itself(command.text, output.package):
             continue
         usage = usage_command(command.text, output.package)
@@ -120,6 +129,7 @@ def _template(output: Output, block: Block, context: Context) -> None:
     if block.language not in vocabulary()["resources.prose_languages"].single and block.language:
         return
     if len(block.text) > _TEMPLATE_LENGTH:
+        output.too_long(block.line, f"a code block of more than {_TEMPLATE_LENGTH} characters")
         return
     shown = Context(mention=context.mention or not context.ordered, conditions=context.conditions)
     for offset, line in enumerate(block.text.split("\n")[:_TEMPLATE_LINES]):

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 _REFERENCE_COMMENT = re.compile(
@@ -44,13 +45,13 @@ def reveal(text: str, first_line: int) -> tuple[str, list[HiddenText]]:
     if text.isascii():
         return text, []
     found: list[HiddenText] = []
-    for match in _TAGS.finditer(text):
+    for match in islice(_TAGS.finditer(text), _MAXIMUM_PIECES):
         if match.start() and text[match.start() - 1] == "\U0001f3f4":
             continue  # a flag: England, Scotland, Wales
         decoded = "".join(chr(ord(character) - 0xE0000) for character in match[0] if ord(character) < 0xE007F)
         if len(decoded) >= 3:
             found.append(HiddenText(decoded, _line(text, match.start(), first_line), "tag characters"))
-    for match in _ZERO_RUN.finditer(text):
+    for match in islice(_ZERO_RUN.finditer(text), _MAXIMUM_PIECES):
         found.append(
             HiddenText(
                 _decode_zero_width(match[0]), _line(text, match.start(), first_line), "zero-width characters"
@@ -65,13 +66,13 @@ def hidden_in_prose(text: str, line: int) -> list[HiddenText]:
     if "<" in text:
         for start, end in _comments(text):
             found.append(HiddenText(text[start:end], _line(text, start, line), "comment"))
-        for match in _INVISIBLE.finditer(text):
+        for match in islice(_INVISIBLE.finditer(text), _MAXIMUM_PIECES):
             if _STYLE.search(match["attributes"]):
                 found.append(
                     HiddenText(match["inner"], _line(text, match.start("inner"), line), "invisible markup")
                 )
     if "]:" in text:
-        for match in _REFERENCE_COMMENT.finditer(text):
+        for match in islice(_REFERENCE_COMMENT.finditer(text), _MAXIMUM_PIECES):
             found.append(HiddenText(match[1], _line(text, match.start(1), line), "comment"))
     found.extend(encoded_prose(text, line))
     return found[:_MAXIMUM_PIECES]
@@ -80,7 +81,7 @@ def hidden_in_prose(text: str, line: int) -> list[HiddenText]:
 def encoded_prose(text: str, line: int) -> list[HiddenText]:
     """Long base64 runs that decode to sentences."""
     found = []
-    for match in _BASE64.finditer(text):
+    for match in islice(_BASE64.finditer(text), _MAXIMUM_PIECES):
         decoded = _decode_base64(match[0])
         if decoded:
             found.append(HiddenText(decoded, _line(text, match.start(), line), "base64"))

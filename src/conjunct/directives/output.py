@@ -52,7 +52,8 @@ class Output:
 
     def emit(self, context: Context, directive: Directive) -> None:
         """Add a directive with what its surroundings say about it."""
-        mention = directive.mention or context.mention or context.descriptive
+        vague = directive.kind is DirectiveKind.ACT and directive.confidence < 1.0
+        mention = directive.mention or context.mention or (context.descriptive and vague)
         confidence = min(directive.confidence, MENTION_CONFIDENCE) if mention else directive.confidence
         if context.quoted:
             confidence *= 0.7
@@ -81,6 +82,11 @@ class Output:
         text = " ".join(statement.text.split())[:QUOTE_LENGTH]
         line = min(statement.line, self.last_line)
         self.uncompiled.append(Sentence(text, self.file, line, is_sensitive(statement)))
+
+    def too_long(self, line: int, what: str) -> None:
+        """Report something over a limit as an instruction that was not compiled, and worth a look."""
+        self.instructions += 1
+        self.uncompiled.append(Sentence(what, self.file, min(line, self.last_line), sensitive=True))
 
     def group(self, line: int) -> str:
         """A new name for a group of alternatives."""

@@ -66,9 +66,10 @@ def _statement(output: Output, statement: Statement, context: Context, block: Bl
     for resource in resources_in(statement.tokens)[:1]:
         output.refer(resource)
     new = len(output.directives) > before
-    if context.descriptive or _is_activation(statement, found):
+    obeyed = any(not directive.mention for directive in output.directives[before:])
+    if (context.descriptive and not obeyed) or _is_activation(statement, found):
         return own
-    if found or (new and any(not directive.mention for directive in output.directives[before:])):
+    if found or obeyed:
         output.count(context, new or understood, statement)
     return own
 
@@ -205,7 +206,14 @@ def _script(output: Output, statement: Statement, order: Order) -> str:
             continue
         if not strong and words[index - 1] not in ("with", "using", "via", "by"):
             continue
-        command = script_command(output.package.locate(tokens[index].text) or tokens[index].text)
+        located = output.package.locate(tokens[index].text)
+        if (
+            not located
+            and "/" not in tokens[index].text
+            and not lexicon["verbs.run.starting"].at(words, order.verb)
+        ):
+            continue  # "use Auth.js" names a library
+        command = script_command(located or tokens[index].text)
         if command:
             return command + _argument(statement, index + 1, order.end)
     return ""
@@ -263,7 +271,9 @@ def _how_meant(statement: Statement, found: list[Order], index: int, block: Bloc
     lexicon = vocabulary()
     tokens, words = statement.tokens, statement.words
     order = order_before(found, index)
-    negated = order is not None and order.negated
+    negated = (order is not None and order.negated) or lexicon["verbs.refusals"].within(
+        words, max(0, index - 3), index
+    )
     told = order is not None and lexicon["verbs.run.base"].at(words, order.verb) > 0 and index < order.end + 3
     if block.kind == CELL:
         return MENTION_CONFIDENCE, True
