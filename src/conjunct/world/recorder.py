@@ -55,6 +55,7 @@ class Recorder:
     pinned: frozenset[str] = frozenset()
     transient: TransientNames = field(default_factory=TransientNames)
     folders: set[str] = field(default_factory=set)
+    seen_by_attributes: set[str] = field(default_factory=set)
     listed: set[str] = field(default_factory=set)
     undetermined: dict[str, None] = field(default_factory=dict)
     assumed: dict[str, None] = field(default_factory=dict)
@@ -80,6 +81,7 @@ class Recorder:
     def folder(self, process: TracedProcess, path: str) -> None:
         """Note that a path turned out to be a folder whose size, links and times were seen."""
         self.folders.add(path)
+        self.seen_by_attributes.add(path)
         if path not in self.pinned:
             self.touch(process, path, TouchMode.LIST, found=True)
 

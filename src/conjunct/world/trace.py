@@ -362,7 +362,7 @@ class _CommandReader:
             connections=tuple(recorder.connections),
             processes=tuple(process.frozen() for process in self.processes),
             carriers_out=tuple(recorder.carriers.values()),
-            folder_stats=tuple(sorted(recorder.folders - recorder.listed)),
+            folder_stats=tuple(sorted(recorder.seen_by_attributes - recorder.listed)),
             outlived=tuple(process.pid for process in living),
             programs_missing=tuple(
                 # One folder alone is a look for some file beside a program, not a search for a program.

@@ -1,4 +1,4 @@
-"""Record the golden traces anew: `python tests/world/golden/record.py`. Read the difference before keeping it.
+"""Record the golden traces anew: `python tests/world/golden/record.py`. Read the difference first.
 
 Only the look-ups of the C library and the interpreters in the read-only system are thinned out, to keep the
 files small; everything else is what strace wrote.
