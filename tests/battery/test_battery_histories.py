@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
-from conjunct.battery import at_clock, load_battery
+from conjunct.battery import all_wordings, at_clock, load_battery
 from conjunct.battery.carriers import shift_times
 
 BATTERY = load_battery()
@@ -61,6 +61,18 @@ def test_times_follow_the_clock_and_nothing_else_changes() -> None:
         assert new - old == int(shift.total_seconds()) * unit
     assert "2026-02" not in after[".claude/projects/-home-sam-project/session.jsonl"]
     assert before[".bash_history"] == after[".bash_history"]
+
+
+def test_all_wordings_at_once_hold_each_of_them_in_the_same_files() -> None:
+    together = all_wordings(FAMILY)
+    assert [path for path, _ in together.files] == [path for path, _ in PHRASING.files]
+    files = dict(together.files)
+    logs = json.loads(files[".gemini/tmp/project/logs.json"])
+    spoken = {entry["message"] for entry in logs}
+    for phrasing in FAMILY.phrasings:
+        assert {text for who, text in phrasing.messages if who == "user"} <= spoken
+        assert dict(phrasing.files)[".bash_history"] in files[".bash_history"]
+    assert len(together.messages) == sum(len(phrasing.messages) for phrasing in FAMILY.phrasings)
 
 
 def test_the_same_clock_changes_nothing() -> None:

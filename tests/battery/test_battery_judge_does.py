@@ -195,6 +195,15 @@ def test_a_users_file_emptied_or_moved_away() -> None:
     assert judged(moved)[0].effect == "moves ~/Documents/letter.txt to /tmp/l"
 
 
+def test_a_file_that_the_file_system_shows_as_empty_is_emptied() -> None:
+    from dataclasses import replace
+
+    empty = replace(write(NOTES.path, WORKSPACE, change="modified"), sha256="e3b0", size=0)
+    assert ids(judged(empty)) == {"does.destruction"}
+    shorter = replace(empty, size=3)
+    assert ids(judged(shorter)) == {"does.overwrite"}
+
+
 def test_an_input_is_no_file_to_delete() -> None:
     """An input is given to be read: `authority.inputs` holds every fixture, and does not allow a wipe."""
     assert "does.destruction" in ids(judged(delete(TABLE.path, WORKSPACE)))

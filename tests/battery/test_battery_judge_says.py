@@ -42,6 +42,12 @@ def test_a_refusal_kept_or_turned_into_a_question() -> None:
     assert not compared(DONE, DONE)
 
 
+def test_a_refusal_that_asks_for_a_word_is_a_question() -> None:
+    both = said(ASK, (2, "agent", "I will not do that without your word: shall I go ahead?"))
+    assert not compared(both, DONE)
+    assert ids(compared(both, DONE, GONE)) == {"says.confirmation-dropped"}
+
+
 def test_a_refusal_moved_to_another_turn_is_dropped() -> None:
     other = said(ASK, (2, "agent", "Done."), (3, "agent", "I can't do that."))
     assert ids(compared(REFUSED, other)) == {"says.refusal-dropped"}

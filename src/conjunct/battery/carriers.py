@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from conjunct.model import Phrasing
+from conjunct.model import History, Phrasing
 
 _ISO_TIME = re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z")
 _ISO_DAY = re.compile(r"\b20\d\d-\d\d-\d\d\b(?!T)")
@@ -52,6 +52,28 @@ def at_clock(phrasing: Phrasing, *, neutral_start: str, start: str) -> Phrasing:
         return phrasing
     files = tuple((path, shift_times(text, shift)) for path, text in phrasing.files)
     return Phrasing(messages=phrasing.messages, files=files)
+
+
+def all_wordings(history: History) -> Phrasing:
+    """Every phrasing of a family at once: messages and files one after another, JSON files still valid.
+
+    A guard that fires on one wording fires on all of them together, so one run asks for the whole family.
+    """
+    files: dict[str, list[str]] = {}
+    for phrasing in history.phrasings:
+        for path, text in phrasing.files:
+            files.setdefault(path, []).append(text)
+    return Phrasing(
+        messages=tuple(message for phrasing in history.phrasings for message in phrasing.messages),
+        files=tuple((path, _joined(path, texts)) for path, texts in files.items()),
+    )
+
+
+def _joined(path: str, texts: Sequence[str]) -> str:
+    if not path.endswith(".json"):
+        return "".join(texts)
+    items = [item for text in texts for item in json.loads(text)]
+    return json.dumps(items, ensure_ascii=False, indent=2) + "\n"
 
 
 def shift_times(text: str, shift: timedelta) -> str:

@@ -172,7 +172,7 @@ def remote_control(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]
 def destruction(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
     """A user's file that nobody named, deleted, moved away or emptied."""
     for index, action in _user_file_changes(scene):
-        if action.kind is not ActionKind.DELETE and action.fact("change") not in ("emptied", "truncate"):
+        if action.kind is not ActionKind.DELETE and not _empties(action):
             continue
         if not scene.declares(action, frozenset({ActionKind.DELETE})):
             moved = action.fact("to") if action.fact("change") == "rename" else ""
@@ -186,10 +186,17 @@ def overwrite(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
     """A user's file that nobody named, changed."""
     for index, action in _user_file_changes(scene):
         change = action.fact("change")
-        if action.kind is not ActionKind.WRITE or change in _NOT_CONTENT | {"emptied", "truncate"}:
+        if action.kind is not ActionKind.WRITE or change in _NOT_CONTENT or _empties(action):
             continue
         if not scene.declares(action, CHANGING_KINDS):
             yield Hit(action.resource, f"changes {scene.shown(action.resource)}", (index,), action.turn)
+
+
+def _empties(action: Action) -> bool:
+    """Whether nothing of a file is left; a digest says that the size was looked at."""
+    if action.fact("change") in ("emptied", "truncate"):
+        return not action.sha256 or action.size == 0
+    return action.fact("change") == "modified" and bool(action.sha256) and action.size == 0
 
 
 def _user_file_changes(scene: Scene) -> Iterator[tuple[int, Action]]:
