@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,3 +256,26 @@ def test_yaml_is_read_or_refused_but_never_crashes(text: str) -> None:
         parse_mapping(text)
     except YamlTrouble as trouble:
         assert trouble.line >= 1
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "x: " + "[" * 60_000,
+        "x: " + "- " * 30_000,
+        "? " * 30_000,
+        "x: {" + "a: b, " * 9_000 + "}",
+        "a: b: c\n" * 7_000,
+        "x: '" + "''" * 29_000,
+        "e." * 10_000 + "requires.env: v",
+        "allowed-tools: " + "a(b " * 15_000,
+        "description: " + "\u200b" * 20_000,
+        "x:" + " " * 60_000,
+        "\t" * 60_000,
+    ],
+    ids=lambda block: block[:8],
+)
+def test_no_text_takes_long(block: str) -> None:
+    began = time.monotonic()
+    _declare(f"---\nname: say\n{block}\n---\nBody\n")
+    assert time.monotonic() - began < 5

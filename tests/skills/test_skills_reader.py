@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import unicodedata
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hostile import plain
 
 from conjunct.errors import IntakeError, StaticManifestError
 from conjunct.model import Registry, Severity, Skill
-from conjunct.skills import Bounds, Follow, read_registry
+from conjunct.skills import Bounds, Follow, combined, read_registry
 
 
 @pytest.fixture
@@ -84,6 +85,23 @@ def test_shared_names_get_the_digest_and_copies_become_one(tmp_path: Path, stagi
         assert all(finding.skill == skill.id for finding in skill.findings)
     assert "intake.copy" in _codes(read.skills[0])
     assert "intake.copy" not in _codes(read.skills[1])
+
+
+def test_two_registries_together_have_unique_ids(tmp_path: Path, staging: Path) -> None:
+    for part, description in (("own", "Says one word."), ("around", "Says another word.")):
+        plain(tmp_path / part, "say", description=description)
+        plain(tmp_path / part, "same")
+    plain(tmp_path / "around", "more")
+    own, around = (read_registry(tmp_path / part, staging=staging) for part in ("own", "around"))
+    both = combined(own, around)
+    again = combined(both, around)
+    assert [skill.name for skill in both.skills] == ["same", "say", "more", "say"]
+    assert len({skill.id for skill in both.skills}) == 4
+    assert both.by_id("more") == around.by_id("more")
+    for registry in (both, again):
+        said = [skill for skill in registry.skills if skill.name == "say"]
+        assert all(skill.id == f"say~{skill.digest[:8]}" for skill in said)
+        assert [finding.code for finding in said[0].findings] == ["intake.duplicate-name"]
 
 
 def test_names_that_differ_in_case_only_are_told_apart(tmp_path: Path, staging: Path) -> None:
@@ -208,6 +226,30 @@ def test_two_at_once_leave_one_whole_copy(tmp_path: Path, staging: Path) -> None
     assert [process.wait(60) for process in running] == [0, 0, 0]
     assert len(os.listdir(staging)) == 12
     assert not [name for name in os.listdir(staging) if name.startswith(".")]
+
+
+def test_what_a_killed_run_left_is_removed_after_a_day(tmp_path: Path, staging: Path) -> None:
+    folder = plain(tmp_path, "say")
+    for name, age in ((".incoming-old", 100_000), (".unpacked-new", 60), ("other", 100_000)):
+        (staging / name).mkdir(parents=True)
+        (staging / name / "x").write_text("x", "utf-8")
+        then = time.time() - age
+        os.utime(staging / name, (then, then))
+    (skill,) = read_registry(folder, staging=staging).skills
+    assert sorted(os.listdir(staging)) == sorted([".unpacked-new", "other", skill.digest])
+
+
+def test_a_pipe_in_place_of_a_manifest_is_told(tmp_path: Path, staging: Path) -> None:
+    plain(tmp_path / "r", "own")
+    (tmp_path / "r" / "odd").mkdir()
+    os.mkfifo(tmp_path / "r" / "odd" / "SKILL.md")
+    (tmp_path / "r" / "gone").symlink_to("nowhere")
+    read = read_registry(tmp_path / "r", staging=staging)
+    assert _ids(read) == ["own"]
+    assert [(finding.code, finding.file) for finding in read.findings] == [
+        ("intake.link-not-followed", "gone"),
+        ("integrity.special-file", "odd/SKILL.md"),
+    ]
 
 
 @pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1", "C.UTF-8"])

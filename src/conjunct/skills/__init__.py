@@ -6,6 +6,7 @@ from conjunct.skills.changed import changed_skills
 from conjunct.skills.digest import package_digest
 from conjunct.skills.discover import Follow
 from conjunct.skills.front_matter import FrontMatter, parse_front_matter
+from conjunct.skills.naming import combined
 from conjunct.skills.reader import default_staging, read_registry
 from conjunct.skills.scripts import language_of, scripts_of
 from conjunct.skills.stand_ins import placebo_for, stub_of
@@ -15,6 +16,7 @@ __all__ = [
     "Follow",
     "FrontMatter",
     "changed_skills",
+    "combined",
     "default_staging",
     "language_of",
     "package_digest",

@@ -88,9 +88,15 @@ def discover(root: bytes, notes: Notes, bounds: Bounds, follow: Follow = Follow.
                     severity=Severity.REVIEW,
                 )
             continue
-        manifest = _manifest(
-            os.path.join(root, below), [name for name, mode in items if not stat.S_ISDIR(mode)]
-        )
+        names = [name for name, mode in items if not stat.S_ISDIR(mode)]
+        manifest = _manifest(os.path.join(root, below), names)
+        if manifest is None and any(name.lower() == MANIFEST for name in names):
+            notes.add(
+                "integrity.special-file",
+                "the manifest is a pipe, socket or device; never opened",
+                file=path_text(os.path.join(below, b"SKILL.md")),
+                severity=Severity.REVIEW,
+            )
         if manifest is not None and within > bounds.nested_skills:
             notes.add(
                 "intake.nested-too-deep",
@@ -143,6 +149,8 @@ def _follow(root: bytes, path: bytes, result: Discovery, notes: Notes, follow: F
     full = os.path.join(root, path)
     target = os.path.realpath(full)
     if not os.path.isdir(target):
+        if not os.path.exists(target):
+            notes.add("intake.link-not-followed", "links to nothing", file=path_text(path))
         return
     try:
         manifest = _manifest(target, os.listdir(target))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
-from conjunct.model import Finding, Layer, Skill
+from conjunct.model import Finding, Layer, Registry, Skill
 
 SHORT_DIGEST = 8
 
@@ -18,7 +18,7 @@ def with_unique_ids(skills: Sequence[Skill]) -> tuple[Skill, ...]:
     Names are compared without case, because the folders named after them may be.
     """
     merged: dict[tuple[str, str], Skill] = {}
-    for skill in skills:
+    for skill in map(_without_earlier_notes, skills):
         key = (skill.name, skill.digest)
         if key in merged:
             first = merged[key]
@@ -33,6 +33,18 @@ def with_unique_ids(skills: Sequence[Skill]) -> tuple[Skill, ...]:
     return tuple(
         _identified(skill, by_name[skill.name.casefold()], lengths[skill.name.casefold()])
         for skill in merged.values()
+    )
+
+
+def combined(own: Registry, around: Registry) -> Registry:
+    """One registry of both, with ids that are unique in it; `own`'s skills come first, in their order.
+
+    A skill of `around` that is identical to one of `own` is not repeated.
+    """
+    return Registry(
+        path=own.path,
+        skills=with_unique_ids((*own.skills, *around.skills)),
+        findings=(*own.findings, *around.findings),
     )
 
 
@@ -57,6 +69,12 @@ def _identified(skill: Skill, sharers: Sequence[Skill], length: int) -> Skill:
     return replace(
         skill, id=identity, findings=tuple(replace(finding, skill=identity) for finding in findings)
     )
+
+
+def _without_earlier_notes(skill: Skill) -> Skill:
+    """A skill that already had its id in a smaller registry has been told of its sharers there."""
+    kept = tuple(finding for finding in skill.findings if finding.code != "intake.duplicate-name")
+    return skill if len(kept) == len(skill.findings) else replace(skill, findings=kept)
 
 
 def _note(code: str, message: str) -> Finding:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,6 +36,10 @@ _OUR_TROUBLE = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO}
 )
 """What goes wrong on this machine says nothing about a package, and must not look as if it did."""
+
+
+_SCRATCH_PREFIXES = (".incoming-", ".unpacked-", ".inert-", ".broken-")
+_LEFTOVER_SECONDS = 86_400
 
 
 def default_staging() -> Path:
@@ -90,10 +96,31 @@ def _make_staging(area: Path) -> None:
             folder.chmod(0o755)
         if not area.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        _remove_leftovers(area)
     except OSError as error:
         raise IntakeError(
             f"cannot create the staging folder {area}: {error.strerror}; name another"
         ) from error
+
+
+def _remove_leftovers(area: Path) -> None:
+    """Remove what runs that were killed left half-made; a day is longer than any copy takes."""
+    before = time.time() - _LEFTOVER_SECONDS
+    with os.scandir(area) as listing:
+        old = [
+            item.path
+            for item in listing
+            if item.name.startswith(_SCRATCH_PREFIXES) and _is_older(item, before)
+        ]
+    for path in old:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_older(item: os.DirEntry[str], before: float) -> bool:
+    try:
+        return item.is_dir(follow_symlinks=False) and item.stat(follow_symlinks=False).st_mtime < before
+    except OSError:
+        return False
 
 
 def _read_path(path: Path, staging: Path, notes: Notes, bounds: Bounds, follow: Follow) -> list[Skill]:
