@@ -324,6 +324,18 @@ def test_a_call_without_a_name_is_refused_and_makes_the_reads_assumed() -> None:
     assert facts.assumed
 
 
+def test_an_untraced_child_is_a_refusal_and_no_survivor() -> None:
+    facts = read("9 clone(child_stack=NULL, flags=CLONE_UNTRACED|SIGCHLD) = 10")
+    assert kinds(facts, ActionKind.REFUSED) == ["clone CLONE_UNTRACED"]
+    assert facts.outlived == () and len(facts.processes) == 1
+
+
+def test_namespaces_are_a_refusal_and_no_observation_where_they_were_made() -> None:
+    failed = read("9 clone(child_stack=NULL, flags=CLONE_NEWUSER|SIGCHLD) = -1 ENOSPC (No space left)")
+    assert kinds(failed, ActionKind.REFUSED) and failed.undetermined == ()
+    assert read("9 clone(child_stack=NULL, flags=CLONE_NEWUSER|SIGCHLD) = 10").undetermined
+
+
 def test_io_uring_is_refused_without_loss() -> None:
     facts = read("9 io_uring_setup(8, {}) = -1 ENOSYS (Function not implemented) (INJECTED)")
     assert kinds(facts, ActionKind.REFUSED) == ["io_uring_setup"]

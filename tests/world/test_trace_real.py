@@ -288,3 +288,24 @@ def test_packages_of_others_are_told_apart_from_ones_own(bench: Bench) -> None:
     classes = {action.resource: action.resource_class.value for action in facts.actions}
     assert classes["/home/sam/.claude/skills/two/x"] == "other_skill"
     assert classes["/home/sam/.claude/skills/one/x"] == "own_package"
+
+
+def test_an_untraced_child_can_do_nothing_and_is_recorded(bench: Bench) -> None:
+    source = (
+        "l = ctypes.CDLL(None)\n"
+        "if l.syscall(56, 0x00800000 | 17, 0, 0, 0, 0) == 0:\n"
+        "    os._exit(7 if l.open(S.encode(), 0) >= 0 else 0)\n"
+        "os._exit(os.waitstatus_to_exitcode(os.wait()[1]))"
+    )
+    bench.put(".claude/skills/one/scripts/x.py", PRELUDE + source)
+    facts = bench.run("python3", SCRIPT)
+    assert facts.processes[0].ended in ("exit 0", "signal SIGSYS")
+    assert ("read", SECRET) not in done(facts)
+    refused = [action.resource for action in facts.actions if action.kind.value == "refused"]
+    assert len(refused) == 1 and refused[0].startswith("clone")
+    assert facts.outlived == () and facts.undetermined == ()
+
+
+def test_new_namespaces_are_refused_and_recorded(bench: Bench) -> None:
+    facts = run(bench, "ctypes.CDLL(None).unshare(0x10000000)")
+    assert [action.resource for action in facts.actions if action.kind.value == "refused"] == ["unshare"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from conjunct.model import Action, ActionKind, ResourceClass
@@ -294,6 +294,15 @@ class _CommandReader:
         return True
 
     def _fork(self, process: TracedProcess, call: Call) -> None:
+        flags = "|".join(argument for argument in call.arguments if "CLONE_" in argument)
+        if "CLONE_UNTRACED" in flags:
+            # The child runs without a tracer: the kernel refuses it every traced call, so nothing is missed.
+            self._refused(process, replace(call, name="clone CLONE_UNTRACED"))
+            return
+        if "CLONE_NEW" in flags:
+            self._refused(process, replace(call, name="clone into new namespaces"))
+            if call.succeeded:
+                self.recorder.undetermined["a process was made in namespaces of its own"] = None
         if not call.succeeded:
             return
         tid = translated_pid(f"{call.value}{call.rest}")[1]
