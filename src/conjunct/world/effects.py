@@ -220,20 +220,23 @@ class WorldFiles:
         return None
 
     def _was_there(self, path: str, old: Seen | None, new: Seen) -> bool:
-        """Whether it is a folder as before: what is in it is told by itself."""
-        if not stat.S_ISDIR(new.kind):
-            return False
+        """Whether it is as before: a folder (what is in it is told by itself), or a mere copy of a layer's
+        file.
+        """
         if old is not None:
-            return old.kind == new.kind and old.mode == new.mode and old.hides == new.hides
+            same = old.kind == new.kind and old.mode == new.mode and old.hides == new.hides
+            return same and stat.S_ISDIR(new.kind)
         relative = path.removeprefix(self._home + "/")
         if relative == path or new.hides:
             return False
         for layer in self._layers:
             try:
-                look = os.lstat(layer / relative)
+                below = Seen.of(os.lstat(layer / relative))
             except OSError:
                 continue
-            return stat.S_ISDIR(look.st_mode) and look.st_mode == new.mode
+            if (below.mode, below.size, below.modified_ns) != (new.mode, new.size, new.modified_ns):
+                return False
+            return stat.S_ISDIR(new.kind) or self.content(path) == self.original(path)
         return False
 
     def _addition(self, path: str, new: Seen) -> list[FileEffect]:

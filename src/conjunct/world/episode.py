@@ -68,7 +68,12 @@ class EpisodeService:
         self._processor = claim_processor(plan.place.parent)
         home = plan.spec.layout.home
         self._stage = set_stage(
-            plan.place, home=home, layers=plan.layers, system=plan.system, limits=self._limits
+            plan.place,
+            home=home,
+            layers=plan.layers,
+            system=plan.system,
+            provided=plan.binds,
+            limits=self._limits,
         )
         self._files = WorldFiles(self._stage.root, home=home, upper=self._stage.upper, layers=plan.layers)
         self._answer_in_writable_places()
@@ -166,7 +171,7 @@ class EpisodeService:
             processor=self._processor,
         )
         sandbox.start(
-            binds=self._plan.binds,
+            binds=self._stage.binds,
             home=layout.home,
             host=layout.host,
             environment=dict(self._plan.environment),

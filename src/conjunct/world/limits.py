@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import stat
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,7 +95,6 @@ class Watchdog:
         self._thread.join(timeout=5)
 
     def _watch(self) -> None:
-        deadline = time.monotonic() + self._limits.episode_seconds
         rounds = 0
         memory_files = 0
         while not self._stopping.wait(_PERIOD_SECONDS):
@@ -113,9 +111,6 @@ class Watchdog:
                 memory_files = 0
             if self._trace is not None and self._trace_size() > self._limits.trace_bytes:
                 self._on_breach("trace-limit")
-            if time.monotonic() > deadline:
-                self._on_breach("episode-time-limit")
-                deadline = float("inf")
 
     def _trace_size(self) -> int:
         try:

@@ -165,7 +165,7 @@ class Sandbox:
             "--die-with-parent",
             "--new-session",
         ]
-        argv += ["--ro-bind", "/usr", "/usr", "--size", "4096", "--tmpfs", "/usr/local"]
+        argv += ["--ro-bind", str(root / "usr"), "/usr", "--size", "4096", "--tmpfs", "/usr/local"]
         for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
             host_name = Path("/") / name
             if host_name.is_symlink():

@@ -105,11 +105,22 @@ class Stage:
     """Changes to the home folder; `None` where overlays are refused and the home is a copy."""
     trace: Path
     """File for the tracer's lines, on a disk of its own."""
+    binds: tuple[tuple[str, str], ...] = ()
+    """(source as the supervisor sees it, destination in the world) of what else is provided."""
 
 
-def set_stage(place: Path, *, home: str, layers: Sequence[Path], system: Path, limits: Limits) -> Stage:
+def set_stage(
+    place: Path,
+    *,
+    home: str,
+    layers: Sequence[Path],
+    system: Path,
+    provided: Sequence[tuple[str, str]],
+    limits: Limits,
+) -> Stage:
     """Mount the tree of one episode at `place`, visible to this mount namespace only.
 
+    `provided`: (folder of the host, folder in the world) to be shown read-only.
     `layers`: read-only folders with the parts of `home`, uppermost first; `system`: the folder that holds
     `etc` and the like. Raises `WorldError`.
     """
@@ -127,18 +138,25 @@ def set_stage(place: Path, *, home: str, layers: Sequence[Path], system: Path, l
             "tmpfs", record, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"size={trace_size},mode=0700"
         )
         root = Path("root")
+        Path("none").mkdir()
         for name in (*SYSTEM_FOLDERS, *WRITABLE_FOLDERS, home.lstrip("/"), "usr", "proc"):
             (root / name).mkdir(parents=True, exist_ok=True)
         _mount_system(root, system)
         for name in WRITABLE_FOLDERS:
             (root / name).chmod(0o755 if name == "run" else _STICKY)
         upper = _mount_home(root / home.lstrip("/"), layers)
+        binds = _mount_provided(provided)
     except OSError as error:
         raise WorldError(
             f"cannot build the file tree of the world: {error}; run `conjunct doctor`"
         ) from error
     here = place.absolute()
-    return Stage(here / root, here / upper if upper else None, here / record / "trace")
+    return Stage(
+        root=here / root,
+        upper=here / upper if upper else None,
+        trace=here / record / "trace",
+        binds=tuple((str(here / name), destination) for name, destination in binds),
+    )
 
 
 def _bound_shared_memory(limits: Limits) -> None:
@@ -149,12 +167,12 @@ def _bound_shared_memory(limits: Limits) -> None:
 
 
 def _mount_system(root: Path, system: Path) -> None:
-    kernel.mount("/usr", root / "usr", "", kernel.MS_BIND | kernel.MS_REC)
+    _veil("/usr", root / "usr")
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         host = Path("/") / name
         if host.is_symlink():
             (root / name).symlink_to(host.readlink())
-    for name in ("sys", "none", "vartmp"):
+    for name in ("sys", "vartmp"):
         Path(name).mkdir()
     Path("y").symlink_to(system)
     try:
@@ -164,6 +182,26 @@ def _mount_system(root: Path, system: Path) -> None:
     for name in SYSTEM_FOLDERS:
         kernel.mount(f"sys/{name}", root / name, "", kernel.MS_BIND)
     kernel.mount("vartmp", root / "var/tmp", "", kernel.MS_BIND)
+
+
+def _mount_provided(provided: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    binds = []
+    for number, (source, destination) in enumerate(provided):
+        name = f"p{number}"
+        Path(name).mkdir()
+        # A colon or a comma in the path of the host would end the option.
+        Path(f"q{number}").symlink_to(source)
+        _veil(f"q{number}", Path(name))
+        binds.append((name, destination))
+    return binds
+
+
+def _veil(source: str, target: Path) -> None:
+    """Show a folder of the host without its disk: free space there changes from one look to the next."""
+    try:
+        kernel.mount("overlay", target, "overlay", kernel.MS_RDONLY, f"lowerdir=none:{source},userxattr")
+    except OSError:
+        kernel.mount(source, target, "", kernel.MS_BIND | kernel.MS_REC)
 
 
 def _mount_home(home: Path, layers: Sequence[Path]) -> Path | None:
