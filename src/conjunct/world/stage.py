@@ -20,6 +20,7 @@ from conjunct.world.system import SYSTEM_FOLDERS, WRITABLE_FOLDERS
 
 FALLBACK_ID = 64777
 """User and group that root becomes where there is no system user `conjunct`."""
+SETTINGS = Path("/proc/sys")
 _STICKY = 0o1777
 
 
@@ -74,7 +75,7 @@ def namespace_remedy() -> str:
 
     def value(name: str) -> str:
         try:
-            return Path("/proc/sys", name).read_text("ascii").strip()
+            return (SETTINGS / name).read_text("ascii").strip()
         except OSError:
             return ""
 
