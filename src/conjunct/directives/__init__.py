@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conjunct.directives.compiler import compile_text, merge
-from conjunct.directives.conditions import ALTERNATIVES
+from conjunct.directives.meaning import ALTERNATIVES
 from conjunct.directives.posture import ANYTHING
 from conjunct.directives.skill import compile_skill
 

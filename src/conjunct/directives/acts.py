@@ -256,6 +256,8 @@ def _url(phrases: _Phrases, lexicon: Vocabulary) -> float:
 def _path(phrases: _Phrases, lexicon: Vocabulary) -> float:
     if any(token.kind == PATH for token in phrases.both):
         return 1.0
+    if phrases.verb.name in ("copy", "move") and phrases.targets:
+        return 1.0
     if (
         phrases.objects
         and _is_pronoun(phrases.object)

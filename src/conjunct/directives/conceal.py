@@ -45,7 +45,10 @@ def _conceal(verb: str, object_: str, confidence: float, at: int, *, negated: bo
 def _withholds(statement: Statement, order: Order, lexicon: Vocabulary) -> Posture | None:
     """`do not tell the user about the upload`."""
     words, at = statement.words, order.verb
-    if not order.negated or order.passive or not lexicon["postures.conceal.verbs"].at(words, at):
+    tells = lexicon["postures.conceal.verbs"].at(words, at) or lexicon["postures.conceal.gerunds"].at(
+        words, at
+    )
+    if not order.negated or order.passive or not tells:
         return None
     confidence = _kept_from(words, at, order.end, lexicon)
     if confidence <= 0:
@@ -97,7 +100,8 @@ def _kept_from(words: list[str], verb: int, end: int, lexicon: Vocabulary) -> fl
         if action and not presented:
             return 0.8
         return (0.4 if presented else 0.6) if user else 0.0
-    return 0.8 if user and action else 0.0
+    answer = lexicon["postures.conceal.answers"].within(words, start, end)
+    return 0.8 if action and (user or answer) else 0.0
 
 
 def _hides(statement: Statement, order: Order, lexicon: Vocabulary) -> Posture | None:

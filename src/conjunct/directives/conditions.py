@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from conjunct.directives.meaning import interpret
 from conjunct.directives.tokens import PUNCTUATION, Statement, statements
-from conjunct.directives.vocabulary import ConditionRule, vocabulary
-from conjunct.model import Condition, FactorKind
+from conjunct.directives.vocabulary import vocabulary
+from conjunct.model import Condition
 
 _MAXIMUM_LENGTH: Final = 300
 _MAXIMUM_CONDITIONS: Final = 6
-ALTERNATIVES: Final = "|"
-"""Separates the levels of a condition of which any one is enough."""
-
-_ORDINALS: Final[Mapping[str, int]] = {
-    "first": 1, "one": 1, "second": 2, "two": 2, "third": 3, "three": 3, "fourth": 4, "four": 4, "fifth": 5,
-    "five": 5, "sixth": 6, "six": 6, "seventh": 7, "seven": 7, "eighth": 8, "eight": 8, "ninth": 9, "nine": 9,
-    "tenth": 10, "ten": 10, "twelve": 12, "twenty": 20, "a few": 3, "several": 3, "a couple of": 2,
-    "couple of": 2, "many": 4,
-}  # fmt: skip
-_STOP: Final = re.compile(
-    r"\s+(?:in (?:their|the|a|any|its|this|an earlier|earlier|previous)\b.*"
-    r"|(?:earlier|previously|before|anywhere|at any point|explicitly|again|already)\b.*"
-    r"|and (?:the|you|there|it|then)\b.*|then\b.*|at least\b.*)$"
-)
-_EDGES: Final = " \t\n`\"'*_.,:;!?()[]“”‘’"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +42,15 @@ def read_conditions(statement: Statement) -> Conditioned:
     index = 0
     while index < len(words) and len(found) < _MAXIMUM_CONDITIONS:
         length = openers.at(words, index)
-        if not length or tokens[index].quoted or tokens[index].code:
+        inside = words[index] == "the" and index > 0 and tokens[index - 1].kind != PUNCTUATION
+        if not length or inside or tokens[index].quoted or tokens[index].code:
             index += 1
             continue
         end = _end(statement, index, index + length)
         text = _text(statement, index + length, end)
         opener = " ".join(words[index : index + length])
-        condition = _interpret(text, opener, statement, index, end)
+        narrow = weak.at(words, index) == length and always.at(words, index) != length
+        condition = _interpret(text, opener, statement, index, end, narrow)
         understood = condition is not None and condition.operator != "unknown"
         if condition is None or (
             not understood and (weak.at(words, index) == length or not always.at(words, index))
@@ -87,25 +73,10 @@ def heading_conditions(text: str) -> tuple[Condition, ...]:
     return tuple(condition for condition in found if condition.operator != "unknown")
 
 
-def interpret(text: str, opener: str = "if") -> Condition | None:
-    """What one condition means, given without its opener; `None` for an empty text."""
-    lowered = " ".join(text.lower().translate(str.maketrans("’‘“”", "''\"\"")).split())[:_MAXIMUM_LENGTH]
-    if not lowered:
-        return None
-    for rule in vocabulary().conditions:
-        if rule.opener is not None and not rule.opener.search(opener):
-            continue
-        match = rule.pattern.search(lowered)
-        if match is None:
-            continue
-        condition = _apply(rule, match, lowered)
-        if condition is not None:
-            return condition
-    return Condition(FactorKind.ARGUMENTS, "unknown", lowered[:120])
-
-
-def _interpret(text: str, opener: str, statement: Statement, start: int, end: int) -> Condition | None:
-    condition = interpret(text, opener)
+def _interpret(
+    text: str, opener: str, statement: Statement, start: int, end: int, narrow: bool
+) -> Condition | None:
+    condition = interpret(text, opener, narrow=narrow)
     if condition is None:
         return None
     first, last = statement.tokens[start], statement.tokens[max(start, end - 1)]
@@ -113,66 +84,6 @@ def _interpret(text: str, opener: str, statement: Statement, start: int, end: in
     return replace(
         condition, quote=" ".join(statement.text[first.start - offset : last.end - offset].split())[:240]
     )
-
-
-def _apply(rule: ConditionRule, match: re.Match[str], text: str) -> Condition | None:
-    groups = match.groupdict()
-    negated = bool(groups.get("not")) or bool(
-        re.search(r"\b(?:not|never|no|missing|n't|isn't|aren't|hasn't|doesn't|absent|unset)\b", match[0])
-    )
-    if number := groups.get("number"):
-        count = _number(number)
-        if rule.operator == "after":
-            return Condition(rule.factor, "at_least", str(count + 1), False)
-        if "more than" in match[0] or "exceed" in match[0] or re.search(r"(?<!=)> ?\d", match[0]):
-            count += 1
-        return Condition(rule.factor, rule.operator, str(count), False)
-    if values := groups.get("values"):
-        levels = _levels(values)
-        return Condition(rule.factor, rule.operator, ALTERNATIVES.join(levels), negated) if levels else None
-    value = (groups.get("value") or "").strip(_EDGES)
-    if not value:
-        return None
-    if rule.factor in (FactorKind.CO_SKILLS, FactorKind.USED_BEFORE) and (
-        value in vocabulary()["conditions.common"].single or value.startswith("http")
-    ):
-        return None
-    if (
-        rule.named
-        and rule.factor is FactorKind.CO_SKILLS
-        and value in vocabulary()["resources.programs"].single
-    ):
-        return None
-    if rule.named and rule.factor is FactorKind.USED_BEFORE and "skill" not in match[0] and "-" not in value:
-        return None
-    if (
-        rule.factor is FactorKind.HOST
-        and rule.operator == "exists"
-        and value in vocabulary()["conditions.common"].single
-    ):
-        return None
-    if rule.factor is FactorKind.ENVIRONMENT:
-        value = value.upper()
-    return Condition(rule.factor, rule.operator, value, negated)
-
-
-def _levels(values: str) -> list[str]:
-    """`payroll, salaries or "year-end bonus"` is three levels."""
-    text = _STOP.sub("", values)
-    quoted = re.findall(r"[\"“`']([^\"”`']{2,60})[\"”`'](?=[\s,.;)]|$)", text)
-    pieces = quoted or re.split(r"\s*(?:,|;|/|\bor\b)\s*(?:or |and |any |the |a |an |other )*", text)
-    cleaned = []
-    for piece in pieces:
-        level = piece.strip(_EDGES)
-        level = re.sub(r"^(?:the|a|an|any|some|their|his|her|its|your|to|of|about|or|and)\s+", "", level)
-        if 1 < len(level) <= 80:
-            cleaned.append(level)
-    return list(dict.fromkeys(cleaned))[:12]
-
-
-def _number(text: str) -> int:
-    digits = re.match(r"\d+", text)
-    return int(digits[0]) if digits else _ORDINALS.get(text, 1)
 
 
 def _text(statement: Statement, start: int, end: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final
 
 from conjunct.directives.structure import CELL, FENCE, Block
 from conjunct.directives.vocabulary import Phrases, vocabulary

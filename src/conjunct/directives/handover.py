@@ -44,12 +44,15 @@ def _delegation(statement: Statement, order: Order, index: int, lexicon: Vocabul
     compound = bool(_COMPOUND.fullmatch(name))
     following = words[index + 1] if index + 1 < len(words) else ""
     start, confidence = index + 1, 0.0
-    if following in nouns or (words[index - 1] in nouns and token.code):
+    if following in nouns or (words[index - 1] in nouns and (token.code or compound)):
         plain = not (token.code or compound)
         usual = following == "skill" and (
             words[index - 1] in ("the", "a", "an") or (index - 1 == at and _proper(token))
         )
-        if not plain or (usual and lexicon["postures.delegate.plain_verbs"].at(words, at)):
+        verb = lexicon["postures.delegate.plain_verbs"].at(words, at) or (
+            words[index - 2] == "to" and lexicon["postures.delegate.handing"].at(words, at)
+        )
+        if not plain or (usual and verb):
             start, confidence = index + 2, 0.9
     if not confidence and compound:
         if lexicon["postures.delegate.ask"].at(words, at) and index <= at + 2 and following == "to":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from conjunct.directives.tokens import CODE, CONCRETE, LINK, PUNCTUATION, WORD, Statement, Token
@@ -69,6 +69,7 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
                 found.append(order)
             if token.kind != LINK:
                 start = False
+    found.extend(_instrumental(tokens, words, excluded, lexicon, found))
     found.extend(_passives(tokens, words, excluded, lexicon, {order.verb for order in found}))
     found.extend(_modals(tokens, words, excluded, lexicon, {order.verb for order in found}))
     found.sort(key=lambda order: order.verb)
@@ -108,9 +109,11 @@ def _open(
         ):
             index += length
             gerund = True
-        elif words[index] == "do" and index + 1 < limit and words[index + 1] == "not":
+        elif length := (
+            lexicon["verbs.prohibitions"].at(words, index) or lexicon["verbs.exemptions"].at(words, index)
+        ):
             negated = True
-            index += 2
+            index += length
         elif (reader := _reader(words, index, limit, lexicon)) is not None:
             index, kind, no = reader
             addressed = True
@@ -154,11 +157,19 @@ def _position(
             or words[index] in ("commit", "push", "proceed", "stop", "continue", "repeat", "wait")
         )
     following = tokens[index + 1]
+    if lexicon["verbs.noun_pairs"].at(words, index):
+        return False
     if following.low in _COPULAS or (following.low == ":" and following.start == tokens[index].end):
         return following.low == ":" and words[index] in ("run", "install", "execute")
     if words[index] not in lexicon["verbs.ambiguous"].single:
         return True
-    if following.kind in CONCRETE or following.kind in (CODE, LINK) or following.code or following.quoted:
+    if (
+        following.text[:1].isdigit()
+        or following.kind in CONCRETE
+        or following.kind in (CODE, LINK)
+        or following.code
+        or following.quoted
+    ):
         return True
     if index > first and not coordinated:
         return True
@@ -199,6 +210,8 @@ def _reader(words: list[str], index: int, limit: int, lexicon: Vocabulary) -> tu
         return None
     if words[at] in ("agent", "model", "assistant") and at + 1 < limit:
         at += 1
+    if length := lexicon["verbs.exemptions"].at(words, at):
+        return at + length, "must", True
     for kind, name in (("must", "verbs.obligations"), ("may", "verbs.permissions")):
         if length := lexicon[name].at(words, at):
             at += length
@@ -207,6 +220,23 @@ def _reader(words: list[str], index: int, limit: int, lexicon: Vocabulary) -> tu
     if words[at] in ("cannot", "mustn't", "shouldn't", "can't", "won't"):
         return at + 1, "must", True
     return None
+
+
+def _instrumental(
+    tokens: list[Token], words: list[str], excluded: frozenset[int], lexicon: Vocabulary, found: list[Order]
+) -> list[Order]:
+    """The purpose in `use curl to upload the archive`."""
+    result = []
+    for order in found:
+        if not lexicon["verbs.instrumental"].at(words, order.verb):
+            continue
+        for index in range(order.verb + 2, min(len(tokens) - 1, order.verb + 8)):
+            if index in excluded or tokens[index].kind == PUNCTUATION or tokens[index - 1].code:
+                break
+            if words[index] == "to" and words[index + 1] in lexicon.base and tokens[index + 1].kind == WORD:
+                result.append(replace(order, start=index, verb=index + 1))
+                break
+    return result
 
 
 def _modals(

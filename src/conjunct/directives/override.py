@@ -75,7 +75,10 @@ def _sets_aside(statement: Statement, order: Order, lexicon: Vocabulary) -> Post
 def _waives_question(statement: Statement, order: Order, lexicon: Vocabulary) -> Posture | None:
     """`do not ask about formatting`, `never wait for approval`."""
     words, verb = statement.words, statement.words[order.verb]
-    if not order.negated or order.passive or not lexicon["postures.override.ask_verbs"].at(words, order.verb):
+    asks = lexicon["postures.override.ask_verbs"].at(words, order.verb) or (
+        lexicon["postures.override.ask_gerunds"].at(words, order.verb)
+    )
+    if not order.negated or order.passive or not asks:
         return None
     at = order.verb + 1
     reader = False
@@ -143,7 +146,14 @@ def _deceives(statement: Statement, order: Order, lexicon: Vocabulary) -> Postur
 def _auto_approves(statement: Statement, order: Order, lexicon: Vocabulary) -> Posture | None:
     words, at = statement.words, order.verb
     if not lexicon["postures.override.auto_verbs"].at(words, at):
-        return None
+        prompts = lexicon["postures.override.objects.confirmation"].within(
+            words, at + 1, min(order.end, at + 6)
+        )
+        all_of_them = lexicon["postures.override.auto_adverbs"].within(
+            words, order.start, min(order.end, at + 4)
+        )
+        if not (prompts and all_of_them and lexicon["postures.override.auto_with_prompts"].at(words, at)):
+            return None
     text = wording(statement, at + 1, order.end)
     return _override("waive", text, "confirmation", 0.9, at, negated=order.negated)
 
@@ -197,8 +207,8 @@ def _standing_consent(
     words = statement.words
     length = lexicon["postures.override.standing_consent"].at(words, index)
     if not length or not (
-        {"user", "users", "operator", "owner", "human", "are", "is"}
-        & set(words[max(0, index - 5) : index + 1])
+        {"user", "users", "operator", "owner", "human", "are", "is", "as"}
+        & set(words[max(0, index - 5) : index + length + 4])
     ):
         return None
     if {"until", "unless", "after", "once", "if", "when", "whether", "only", "not", "no"} & set(

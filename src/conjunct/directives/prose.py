@@ -274,7 +274,15 @@ def _how_meant(statement: Statement, found: list[Order], index: int, block: Bloc
     negated = (order is not None and order.negated) or lexicon["verbs.refusals"].within(
         words, max(0, index - 3), index
     )
-    told = order is not None and lexicon["verbs.run.base"].at(words, order.verb) > 0 and index < order.end + 3
+    told = (
+        order is not None
+        and index < order.end + 3
+        and (
+            lexicon["verbs.run.base"].at(words, order.verb)
+            or lexicon["verbs.run.gerund"].at(words, order.verb)
+        )
+        > 0
+    )
     if block.kind == CELL:
         return MENTION_CONFIDENCE, True
     if told:

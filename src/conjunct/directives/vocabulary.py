@@ -18,6 +18,20 @@ from conjunct.errors import UsageError
 from conjunct.model import FactorKind
 
 _FILES = ("verbs", "resources", "headings", "conditions", "postures", "sensitive", "languages")
+_CONDUCT = (
+    "postures.override.verbs",
+    "postures.override.ask_verbs",
+    "postures.override.refuse_verbs",
+    "postures.override.pretend_verbs",
+    "postures.override.auto_verbs",
+    "postures.override.auto_with_prompts",
+    "postures.conceal.verbs",
+    "postures.conceal.hide_verbs",
+    "postures.delegate.verbs",
+    "postures.remember.verbs",
+    "postures.remember.mind_verbs",
+)
+"""Lists of verbs about conduct that open instructions too."""
 _NEEDS = {"outward", "path", "target", "thing", "url", "any", "private", "variable", "credential"}
 _OPERATORS = {"mentions", "installed", "at_least", "equals", "before", "after", "exists", "unknown"}
 
@@ -134,12 +148,15 @@ def vocabulary() -> Vocabulary:
         *base,
         *(word.split()[0] for word in _strings("verbs.generic", verbs["generic"])),
         *_strings("verbs.run.base", run["base"]),
+        *(word.split()[0] for name in _CONDUCT for word in words[name].written),
     }
+    run_participles = words["verbs.run.participle"].single
     return Vocabulary(
         words=words,
         acts=acts,
         base={word: tuple(group) for word, group in base.items()},
-        participle={word: tuple(group) for word, group in participle.items()},
+        participle=dict.fromkeys(run_participles, ())
+        | {word: tuple(group) for word, group in participle.items()},
         gerund={word: tuple(group) for word, group in gerund.items()},
         imperative=frozenset(imperative),
         conditions=_condition_rules(data["conditions"]),
