@@ -203,12 +203,34 @@ def test_copies_are_readable_by_everybody_whatever_the_umask(tmp_path: Path, sta
     assert (skill.root / "SKILL.md").stat().st_mode & 0o044 == 0o044
 
 
-def test_a_damaged_copy_is_replaced(tmp_path: Path, staging: Path) -> None:
+@pytest.mark.parametrize(
+    "damage", ["changed", "missing", "added", "missing link", "other link", "added link"]
+)
+def test_a_damaged_copy_is_replaced(damage: str, tmp_path: Path, staging: Path) -> None:
     folder = plain(tmp_path, "say")
+    (folder / "run.py").symlink_to("scripts/say.py")
+    (folder / "also").symlink_to("scripts")
     (skill,) = read_registry(folder, staging=staging).skills
-    (skill.root / "scripts/say.py").write_text("print('changed')\n", "utf-8")
+    before = skill.root.stat().st_ino
+    assert read_registry(folder, staging=staging).skills[0].root.stat().st_ino == before
+    if damage == "changed":
+        (skill.root / "scripts/say.py").write_text("print('changed')\n", "utf-8")
+    elif damage == "missing":
+        (skill.root / "scripts/say.py").unlink()
+    elif damage == "added":
+        (skill.root / "scripts/more.py").write_text("", "utf-8")
+    elif damage == "added link":
+        (skill.root / "more").symlink_to("/etc")
+    else:
+        (skill.root / "also").unlink()
+        if damage == "other link":
+            (skill.root / "also").symlink_to("/etc")
     (again,) = read_registry(folder, staging=staging).skills
+    assert again.root.stat().st_ino != before
     assert (again.root / "scripts/say.py").read_text() == "print('word')\n"
+    assert sorted(os.listdir(again.root)) == ["SKILL.md", "also", "run.py", "scripts"]
+    assert os.readlink(again.root / "also") == "scripts"
+    assert os.listdir(again.root / "scripts") == ["say.py"]
     assert os.listdir(staging) == [skill.digest]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from conjunct.model import Entry, Severity
 from conjunct.skills.digest import path_bytes, path_text
@@ -14,15 +13,15 @@ _STEPS = 256
 """Path elements looked at to resolve one link; what needs more is taken for a loop."""
 
 
-def stage_links(
+def judge_links(
     folder: bytes,
-    scratch: Path,
     links: list[tuple[bytes, bytes]],
     entries: list[Entry],
     notes: Notes,
     registry: bytes | None,
-) -> None:
-    """Stage the links that stay inside. Resolution is lexical over the package's own entries."""
+) -> list[tuple[bytes, bytes]]:
+    """The links that stay inside. Resolution is lexical over the package's own entries."""
+    kept: list[tuple[bytes, bytes]] = []
     table = dict(links)
     files = {path_bytes(entry.path) for entry in entries if entry.kind == "file"}
     folders = {b""}
@@ -51,8 +50,8 @@ def stage_links(
             continue
         if resolved not in files and resolved not in folders:
             notes.add("integrity.link-dangling", f"links to {shown!r}, which is not there", file=name)
-        make_folders(os.fsencode(scratch), os.path.dirname(path))
-        os.symlink(target, os.path.join(os.fsencode(scratch), path))
+        kept.append((path, target))
+    return kept
 
 
 def resolve_inside(path: bytes, target: bytes, links: Mapping[bytes, bytes]) -> bytes | None:

@@ -1,4 +1,4 @@
-"""One package folder: listed without following anything out of it, hashed and staged in one reading.
+"""One package folder: listed and hashed without following anything out of it.
 
 Paths are bytes until they are shown or put into an `Entry`: the same package must be the same package under
 every locale.
@@ -8,21 +8,19 @@ every locale.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-import shutil
 import stat
-import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from conjunct.model import Entry, Severity
 from conjunct.skills.bounds import Bounds
 from conjunct.skills.digest import package_digest, path_bytes, path_text
-from conjunct.skills.links import make_folders, stage_links
+from conjunct.skills.links import judge_links
 from conjunct.skills.notes import Notes
 
 _CHUNK = 1 << 20
@@ -43,12 +41,13 @@ Bits = Callable[[bytes], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
-    """A staged package."""
+class Listing:
+    """What a package folder holds."""
 
-    root: Path
     digest: str
     entries: tuple[Entry, ...]
+    links: tuple[tuple[bytes, bytes], ...]
+    """(path, target) of the links that stay inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +56,20 @@ class PackageMember:
     status: os.stat_result
 
 
-def stage_package(
+def list_package(
     folder: bytes,
-    staging: Path,
     notes: Notes,
     bounds: Bounds,
     *,
     registry: bytes | None = None,
     bits: Bits | None = None,
-) -> Package:
-    """Copy the package in `folder` to `staging/<digest>/` and list it.
+) -> Listing:
+    """List and hash the package in `folder`; what is odd about its files is noted.
 
     `registry` is the resolved folder of the registry: a link that leaves the package but not the registry is
     odd, one that leaves both is an integrity question. `bits` gives executable bits for folders unpacked from
     an archive, where the file system's own say nothing.
     """
-    staging.mkdir(parents=True, exist_ok=True, mode=0o755)
-    scratch = Path(tempfile.mkdtemp(prefix=".incoming-", dir=staging))
-    try:
-        complete, entries = _copy(folder, scratch, notes, bounds, registry, bits)
-        digest = package_digest(entries, complete=complete)
-        return Package(_publish(scratch, staging / digest, entries), digest, tuple(entries))
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _copy(
-    folder: bytes,
-    scratch: Path,
-    notes: Notes,
-    bounds: Bounds,
-    registry: bytes | None,
-    bits: Bits | None,
-) -> tuple[bool, list[Entry]]:
     entries: list[Entry] = []
     links: list[tuple[bytes, bytes]] = []
     total = 0
@@ -121,14 +101,15 @@ def _copy(
             )
             entries.append(Entry(name, "file", size, "", bit))
             continue
-        copied = _copy_file(folder, member.path, scratch, bit, notes, bounds)
-        if copied is not None:
-            total += copied.size
-            entries.append(copied)
-    stage_links(folder, scratch, links, entries, notes, registry)
+        read = _read_file(folder, member.path, bit, notes, bounds)
+        if read is not None:
+            total += read.size
+            entries.append(read)
+    kept = judge_links(folder, links, entries, notes, registry)
     entries.sort(key=lambda entry: path_bytes(entry.path))
     _note_collisions(entries, notes)
-    return not any(finding.code in _PARTS_MISSING for finding in notes.made), entries
+    complete = not any(finding.code in _PARTS_MISSING for finding in notes.made)
+    return Listing(package_digest(entries, complete=complete), tuple(entries), tuple(kept))
 
 
 def package_members(folder: bytes, notes: Notes, bounds: Bounds) -> Iterator[PackageMember]:
@@ -206,34 +187,35 @@ def read_regular(path: bytes, limit: int) -> bytes | None:
         return stream.read(limit)
 
 
-def _copy_file(
-    folder: bytes, path: bytes, scratch: Path, bit: bool | None, notes: Notes, bounds: Bounds
-) -> Entry | None:
+def _read_file(folder: bytes, path: bytes, bit: bool | None, notes: Notes, bounds: Bounds) -> Entry | None:
     name = path_text(path)
-    descriptor = open_regular(os.path.join(folder, path))
-    if descriptor is None:
-        notes.add("intake.unreadable", "cannot be opened; left out", file=name, severity=Severity.REVIEW)
-        return None
-    target = os.path.join(os.fsencode(scratch), path)
-    make_folders(os.fsencode(scratch), os.path.dirname(path))
     content = hashlib.sha256()
-    size, head = 0, b""
-    with os.fdopen(descriptor, "rb") as source, open(target, "wb") as copy:
-        while chunk := source.read(min(_CHUNK, bounds.file_bytes - size + 1)):
-            head = head or chunk[:2]
+    size = 0
+    try:
+        for chunk in chunks_of(os.path.join(folder, path), bounds.file_bytes + 1):
             size += len(chunk)
-            if size > bounds.file_bytes:
-                break
             content.update(chunk)
-            copy.write(chunk)
+    except OSError as error:
+        why = error.strerror or "it is no regular file any more"
+        notes.add(
+            "intake.unreadable", f"cannot be read: {why}; left out", file=name, severity=Severity.REVIEW
+        )
+        return None
     if size > bounds.file_bytes:
-        os.unlink(target)
         notes.add("intake.file-too-large", "grew while it was read", file=name, severity=Severity.REVIEW)
         return Entry(name, "file", size, "", bit)
-    # Where no bit was recorded a script with `#!` is made runnable: what could run should be seen running.
-    runnable = bit if bit is not None else head == b"#!"
-    os.chmod(target, 0o755 if runnable else 0o644)
     return Entry(name, "file", size, content.hexdigest(), bit)
+
+
+def chunks_of(path: bytes, limit: int) -> Iterator[bytes]:
+    """A regular file piece by piece, `limit` bytes at most. Raises `OSError` where there is none to read."""
+    descriptor = open_regular(path)
+    if descriptor is None:
+        raise OSError(errno.EINVAL, "no regular file, or not readable")
+    with os.fdopen(descriptor, "rb") as stream:
+        while limit > 0 and (chunk := stream.read(min(_CHUNK, limit))):
+            limit -= len(chunk)
+            yield chunk
 
 
 def _note_collisions(entries: list[Entry], notes: Notes) -> None:
@@ -249,52 +231,3 @@ def _note_collisions(entries: list[Entry], notes: Notes) -> None:
                 severity=Severity.REVIEW,
             )
         seen.setdefault(folded, entry.path)
-
-
-def _publish(scratch: Path, final: Path, entries: list[Entry]) -> Path:
-    """Move the finished copy into place; whoever comes second keeps the first one's if it is intact."""
-    os.chmod(scratch, 0o755)
-    for attempt in range(3):
-        try:
-            scratch.rename(final)
-            return final
-        except OSError:
-            if attempt == 2 or not final.is_dir():
-                raise
-        if is_intact(final, entries):
-            return final
-        broken = final.with_name(f".broken-{final.name[:16]}-{os.getpid()}-{attempt}")
-        try:
-            final.rename(broken)
-        except OSError:
-            continue
-        shutil.rmtree(broken, ignore_errors=True)
-    return final
-
-
-def is_intact(root: Path, entries: list[Entry]) -> bool:
-    """Whether a staged copy still holds exactly the bytes that its entries say."""
-    base = os.fsencode(root)
-    expected = {path_bytes(entry.path): entry for entry in entries if entry.sha256}
-    found = 0
-    for folder, _, names in os.walk(base):
-        for name in names:
-            path = os.path.join(folder, name)
-            if os.path.islink(path):
-                continue
-            entry = expected.get(os.path.relpath(path, base))
-            if entry is None or _sha256(path) != entry.sha256:
-                return False
-            found += 1
-    return found == len(expected)
-
-
-def _sha256(path: bytes) -> str:
-    descriptor = open_regular(path)
-    if descriptor is None:
-        return ""
-    content = hashlib.sha256()
-    with os.fdopen(descriptor, "rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            content.update(chunk)
-    return content.hexdigest()

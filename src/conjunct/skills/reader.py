@@ -28,8 +28,9 @@ from conjunct.skills.front_matter import decode, parse_front_matter
 from conjunct.skills.hidden_text import check_hidden_text
 from conjunct.skills.naming import with_unique_ids
 from conjunct.skills.notes import Notes, printable
-from conjunct.skills.package import read_regular, stage_package
+from conjunct.skills.package import read_regular
 from conjunct.skills.plugins import Plugin, plugin_of, read_plugins
+from conjunct.skills.staging import stage_package
 from conjunct.skills.static_manifest import refuse_static_manifests
 
 _OUR_TROUBLE = frozenset(

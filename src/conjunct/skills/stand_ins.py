@@ -18,8 +18,9 @@ from conjunct.model import Declaration, Entry, Skill
 from conjunct.skills.bounds import DEFAULT_BOUNDS
 from conjunct.skills.digest import path_bytes
 from conjunct.skills.notes import Notes
-from conjunct.skills.package import read_regular, stage_package
+from conjunct.skills.package import read_regular
 from conjunct.skills.scripts import head_of, language_of
+from conjunct.skills.staging import stage_package
 
 INERT_BODY = "This skill has no instructions.\n"
 
