@@ -86,7 +86,7 @@ class Deliveries:
         return Action(
             kind=ActionKind.RESOLVE if resolve else sends,
             completed=not refused,
-            resource=arrival.host if resolve else f"{arrival.host or arrival.address}:{arrival.port}",
+            resource=arrival.host if resolve else _destination(arrival),
             resource_class=ResourceClass.NETWORK,
             actor=connection.actor if connection is not None else directive(command),
             turn=connection.turn if connection is not None else command.turn,
@@ -127,3 +127,8 @@ class Deliveries:
                 last, canaries=(*last.canaries, *fresh), detail=(*last.detail, ("pieces", "yes"))
             )
         return actions
+
+
+def _destination(arrival: Arrival) -> str:
+    host = arrival.host or arrival.address
+    return f"[{host}]:{arrival.port}" if ":" in host else f"{host}:{arrival.port}"

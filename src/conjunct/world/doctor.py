@@ -89,11 +89,8 @@ def _run(world: World, source: str, step: int) -> CommandResult:
 def _seen(result: CommandResult) -> str:
     output = (result.stdout + result.stderr).decode("utf-8", "replace").strip().splitlines()
     said = output[-1][:120] if output else ""
-    ended = (
-        result.record.ended
-        if result.record.status is None
-        else f"{result.record.ended} {result.record.status}"
-    )
+    status = "" if result.record.status is None else f" {result.record.status}"
+    ended = f"{result.record.ended}{status}"
     return "; ".join([part for part in (said, ended, *result.undetermined[:2]) if part])
 
 
@@ -146,8 +143,11 @@ def _remedy(message: str) -> str:
     if "nf_tables" in message or "nft" in message:
         return "load the kernel's packet filter: sudo modprobe nf_tables nft_redir nf_conntrack"
     if "ptrace" in message.lower() or "strace" in message:
-        return "allow tracing of own children: sudo sysctl -w kernel.yama.ptrace_scope=1, or --cap-add
-        SYS_PTRACE" return _REPORT
+        return (
+            "allow tracing of own children: sudo sysctl -w kernel.yama.ptrace_scope=1; "
+            "in a container --cap-add SYS_PTRACE"
+        )
+    return _REPORT
 
 
 # ---- the trials
@@ -223,12 +223,13 @@ _OUTSIDE = _Trial(
     "import socket\nfor host, port in (('203.0.113.5', 8443), ('host.example', 5000), ('2001:db8::1', 9)):\n"
     "    s = socket.create_connection((host, port), 5); s.sendall(b'x\\n'); s.close()\nprint('sent')",
     lambda result: len({a.resource for a in result.actions if a.kind is ActionKind.SEND}) == 3,
-    "the kernel needs IPv4 and IPv6 on loopback and nf_tables: sudo modprobe nf_tables nft_redir nf_conntrack",
+    "the kernel needs IPv4, IPv6 and nf_tables: sudo modprobe nf_tables nft_redir nf_conntrack",
 )
 _PROCESSES = _Trial(
     "the number of processes is bounded",
-    "import os, time\nmade = 0\ntry:\n    while made < 500:\n        if os.fork() == 0:\n            time.sleep(1)\n"
-    "            os._exit(0)\n        made += 1\nexcept OSError:\n    pass\nprint(made < 60, flush=True)\n",
+    "import os, time\nmade = 0\ntry:\n    while made < 500:\n"
+    "        if os.fork() == 0:\n            time.sleep(1); os._exit(0)\n        made += 1\n"
+    "except OSError:\n    pass\nprint(made < 60, flush=True)\n",
     _says("True"),
     _OLD_KERNEL,
 )
