@@ -595,3 +595,97 @@ def test_writers_of_replayed_commands_are_remembered() -> None:
     episode.remember(recorded.actions)
     facts = read('9 execve("/tmp/v.sh", ["x"], 0x1 /* 0 vars */) = 0', episode=episode, skill="two", step=1)
     assert facts.actions[-1].skills() == ("two", "one")
+
+
+# ---- links and ways through /proc
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/tmp/r/home/sam/.aws/credentials",
+        "/tmp/s/.aws/credentials",
+        "/proc/self/root/home/sam/.aws/credentials",
+        "/proc/thread-self/root/home/sam/.aws/credentials",
+        "/proc/self/task/9/root/home/sam/.aws/credentials",
+        "/proc/self/cwd/../.aws/credentials",
+        "/proc/10/root/home/sam/.aws/credentials",
+        "/dev/fd/5/credentials",
+    ],
+)
+def test_a_look_through_a_link_is_a_look_at_where_it_leads(path: str) -> None:
+    facts = read(
+        '9 symlink("/", "/tmp/r") = 0',
+        '9 symlink("r/home/sam", "/tmp/s") = 0',
+        f'9 openat(AT_FDCWD<{HOME}/project>, "{HOME}/.aws", O_PATH) = 5<{HOME}/.aws>',
+        "9 clone(child_stack=NULL, flags=SIGCHLD) = 10",
+        f'9 access("{path}", F_OK) = 0',
+        "10 +++ exited with 0 +++",
+    )
+    assert f"{HOME}/.aws/credentials" in {touch.path for touch in facts.touches}
+
+
+@pytest.mark.parametrize("path", ["/proc/self/fd/77/x", "/proc/10/cwd/x", "/proc/12/status", "/dev/fd/77/x"])
+def test_a_way_that_cannot_be_followed_is_a_look_at_everything(path: str) -> None:
+    facts = read(
+        "9 clone(child_stack=NULL, flags=SIGCHLD) = 10",
+        f'9 access("{path}", F_OK) = 0',
+        "10 +++ exited with 0 +++",
+    )
+    assert [touch.mode.value for touch in facts.touches] == ["everything"]
+
+
+def test_a_child_s_plain_entry_in_proc_says_nothing() -> None:
+    facts = read(
+        "9 clone(child_stack=NULL, flags=SIGCHLD) = 10",
+        '9 access("/proc/10/status", F_OK) = 0',
+        "10 +++ exited with 0 +++",
+    )
+    assert facts.touches == ()
+
+
+def test_changes_through_a_link_are_changes_of_where_it_leads() -> None:
+    facts = read(
+        '9 symlink("/home/sam", "/tmp/h") = 0',
+        '9 symlink("/home/sam/.bashrc", "/tmp/b") = 0',
+        '9 chmod("/tmp/b", 0777) = 0',
+        '9 unlink("/tmp/h/.netrc") = 0',
+        '9 rename("/tmp/x", "/tmp/h/.profile") = 0',
+        '9 unlink("/tmp/b") = 0',
+    )
+    assert {f"{HOME}/.bashrc", f"{HOME}/.profile"} <= set(kinds(facts, ActionKind.WRITE))
+    assert kinds(facts, ActionKind.DELETE) == [f"{HOME}/.netrc", "/tmp/x", "/tmp/b"]
+
+
+# ---- several destinations, misleading names
+
+
+def test_every_message_of_a_call_has_its_destination() -> None:
+    other = '{sa_family=AF_INET, sin_port=htons(81), sin_addr=inet_addr("198.51.100.2")}'
+    facts = read(
+        f'9 sendmmsg(3<UDP:[5]>, [{{msg_hdr={{msg_name={OFF}, msg_iov=[{{iov_base="a", iov_len=1}}]}}, '
+        f'msg_len=1}}, {{msg_hdr={{msg_name={other}, msg_iov=[{{iov_base="a"}}]}}, msg_len=1}}], 2, 0) = 2'
+    )
+    assert kinds(facts, ActionKind.CONNECT) == ["203.0.113.9:80", "198.51.100.2:81"]
+
+
+def test_a_socket_named_like_an_address_is_still_a_file() -> None:
+    name = r"{sa_family=AF_INET, sin_port=htons(1), sin_addr=inet_addr(\"198.51.100.1\")}"
+    facts = read(f'9 connect(3<UNIX-STREAM:[5]>, {{sa_family=AF_UNIX, sun_path="{name}"}}, 9) = 0')
+    assert [item.protocol for item in facts.connections] == ["unix"]
+
+
+def test_a_way_up_leaves_where_the_link_leads_to() -> None:
+    facts = read('9 symlink("/home/sam/project", "/tmp/p") = 0', '9 access("/tmp/p/../.netrc", F_OK) = 0')
+    paths = {touch.path for touch in facts.touches}
+    assert f"{HOME}/.netrc" in paths and "/tmp/.netrc" not in paths
+
+
+def test_paths_too_long_to_follow_are_a_look_at_everything_and_cost_little() -> None:
+    deep, up = "/d" * 2000, "/tmp/p/.." * 400
+    lines = ['9 symlink("/home/sam/project", "/tmp/p") = 0']
+    lines += [f'9 access("{path}/x", F_OK) = 0' for path in (deep, up) for _ in range(500)]
+    start = time.perf_counter()
+    facts = read(*lines)
+    assert time.perf_counter() - start < 5
+    assert {touch.mode.value for touch in facts.touches if touch.path.startswith("/proc")} == {"everything"}

@@ -95,12 +95,15 @@ class ActorLedger:
     def rename(self, old: str, new: str, actor: Actor) -> None:
         """Record that `actor` moved `old`, with everything below it, to `new`."""
         chain = extend(self.lookup(old), actor)
+        link = self._links.get(old)
         alias, fetched = self._aliases.get(old), self.fetched(old)
         origin = self._moved.get(old)
         self.forget(new)
         self.forget(old)
         if alias:
             self._aliases[new] = alias
+        if link is not None:
+            self._links[new] = link
         if len(self._moved) >= _ENTRIES:
             self.overflowed = True
         else:
@@ -155,14 +158,40 @@ class ActorLedger:
             found = moved[0]
         return found if found != path else ""
 
+    def existing_link(self, path: str, target: str) -> None:
+        """Make a symbolic link known that was there when the episode began."""
+        self._links[path] = target
+
+    def resolve_folder(self, path: str) -> str:
+        """`path` with the symbolic links followed that lead to the folder it lies in."""
+        if not self._links:
+            return path
+        folder, slash, name = path.rpartition("/")
+        return f"{self.resolve(folder).rstrip('/')}/{name}" if slash and folder else path
+
     def resolve(self, path: str) -> str:
-        """`path` with the symbolic links followed that were made in this episode."""
+        """`path` with the known symbolic links followed, those in its folders and itself."""
+        if not self._links:
+            return path
         for _ in range(_HOPS):
-            target = self._links.get(path)
-            if target is None:
-                return path
-            path = absolute(target, path.rpartition("/")[0] or "/")
+            followed = self._followed(path)
+            if followed == path:
+                break
+            path = followed
         return path
+
+    def _followed(self, path: str) -> str:
+        """`path` with the outermost link in it replaced by where it leads."""
+        end = path.find("/", 1)
+        while True:
+            prefix = path if end < 0 else path[:end]
+            target = self._links.get(prefix)
+            if target is not None:
+                found = absolute(target, prefix.rpartition("/")[0] or "/")
+                return found if end < 0 else absolute(path[end + 1 :], found)
+            if end < 0:
+                return path
+            end = path.find("/", end + 1)
 
     def lookup(self, path: str) -> Actor:
         """The chain of the last writer of `path`, or of who moved the folder it lies in; empty if nobody."""

@@ -154,6 +154,8 @@ def changing(place: Place, change: str, *, anew: bool = False) -> Reader:
     def read(recorder: Recorder, process: TracedProcess, call: Call) -> None:
         path = asked_path(process, call, place)
         if path is not None:
+            resolve = recorder.ledger.resolve_folder if anew else recorder.ledger.resolve
+            path = resolve(path)
             _changed(recorder, process, call, path, change, anew=anew)
             if change == "folder":
                 recorder.folders.add(path)
@@ -192,7 +194,7 @@ def changing_open(change: str) -> Reader:
 def _times(recorder: Recorder, process: TracedProcess, call: Call) -> None:
     path = asked_path(process, call, Place(1, 0))
     if path is not None:
-        _changed(recorder, process, call, path, "times")
+        _changed(recorder, process, call, recorder.ledger.resolve(path), "times")
 
 
 def _mknod(place: Place) -> Reader:
@@ -200,6 +202,7 @@ def _mknod(place: Place) -> Reader:
         path = asked_path(process, call, place)
         if path is None:
             return
+        path = recorder.ledger.resolve_folder(path)
         _changed(recorder, process, call, path, "create", anew=True)
         if call.succeeded and any("S_IFIFO" in argument for argument in call.arguments):
             recorder.fifos.add(path)
@@ -214,6 +217,7 @@ def deleting(place: Place) -> Reader:
         path = asked_path(process, call, place)
         if path is None or not recorder.touch(process, path, TouchMode.WRITE, found=found(call)):
             return
+        path = recorder.ledger.resolve_folder(path)
         recorder.touch(process, path, TouchMode.STAT, found=found(call))
         if call.succeeded:
             recorder.transient.gone(path)
@@ -231,6 +235,7 @@ def _renaming(old: Place, new: Place) -> Reader:
         source, target = asked_path(process, call, old), asked_path(process, call, new)
         if source is None or target is None:
             return
+        source, target = map(recorder.ledger.resolve_folder, (source, target))
         recorder.touch(process, source, TouchMode.WRITE, found=found(call))
         recorder.touch(process, source, TouchMode.STAT, found=found(call) or call.error == "EEXIST")
         if not call.succeeded:
@@ -257,6 +262,7 @@ def _linking(old: Place, new: Place) -> Reader:
         source, target = asked_path(process, call, old), asked_path(process, call, new)
         if source is None or target is None:
             return
+        source, target = map(recorder.ledger.resolve_folder, (source, target))
         recorder.touch(process, source, TouchMode.STAT, found=found(call) or call.error == "EEXIST")
         recorder.touch(process, target, TouchMode.STAT, found=call.error == "EEXIST")
         if not call.succeeded:
@@ -274,6 +280,7 @@ def _symbolic(place: Place) -> Reader:
         path, target = asked_path(process, call, place), string(call.argument(0))
         if path is None or target is None:
             return
+        path = recorder.ledger.resolve_folder(path)
         recorder.touch(process, path, TouchMode.STAT, found=call.error == "EEXIST")
         recorder.touch(process, path, TouchMode.WRITE, found=call.succeeded or call.error == "EEXIST")
         if call.succeeded:

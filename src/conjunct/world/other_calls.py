@@ -13,19 +13,18 @@ from conjunct.world.processes import TracedProcess
 from conjunct.world.recorder import Recorder
 from conjunct.world.resources import absolute, classify_address
 from conjunct.world.strace_syntax import (
-    STRING,
     Call,
     Endpoint,
     address,
     descriptor,
-    descriptors,
     endpoint,
+    message_addresses,
+    passed_descriptors,
     string,
     translated_pid,
 )
 
 _UNDERWAY = frozenset({"EINPROGRESS", "EALREADY", "EISCONN", "EINTR", "ERESTARTSYS"})
-_PAYLOAD = re.compile(rf"iov_base={STRING}", re.DOTALL)
 _SOCKET_ERROR = re.compile(r"\[(E[A-Z]+|\d{1,5})\]")
 _DNS_PORT = ":53"
 _HARMLESS_SIGNAL = frozenset({"0", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH"})
@@ -136,26 +135,32 @@ def _listens(recorder: Recorder, process: TracedProcess, name: str, protocol: st
     recorder.act(process, ActionKind.LISTEN, name, classify_address(name), detail=(("protocol", protocol),))
 
 
-def _send(address_index: int) -> Reader:
-    """A call that sends: its destination is an argument, or that of the socket."""
+def _sendto(recorder: Recorder, process: TracedProcess, call: Call) -> None:
+    target = address(call.argument(4))
+    _sends(recorder, process, call, (target,) if target else ())
 
-    def read(recorder: Recorder, process: TracedProcess, call: Call) -> None:
-        argument = call.argument(address_index)
-        if address_index == 1:
-            _passed_descriptors(recorder, process, argument)
-            argument = _PAYLOAD.sub("", argument)
-        socket = _socket(call)
-        target = address(argument)
-        if target is not None and target[0] in ("unix", "abstract"):
-            _connect_unix(recorder, process, call, *target, completed=call.succeeded)
-            return
-        if target is not None and target[0] != "inet":
-            return
-        destination = target[1] if target else socket.destination
-        if destination and socket.protocol not in ("unix", "netlink"):
-            _sent(recorder, process, socket, destination, completed=call.succeeded or call.value is None)
 
-    return read
+def _sendmsg(recorder: Recorder, process: TracedProcess, call: Call) -> None:
+    for passed in passed_descriptors(call.argument(1)):
+        name = passed.path or passed.other
+        recorder.carry_out(process, "descriptor", name)
+        recorder.assumed[f"a descriptor was passed over a socket: {name}"] = None
+    _sends(recorder, process, call, message_addresses(call.argument(1)))
+
+
+def _sends(
+    recorder: Recorder, process: TracedProcess, call: Call, targets: tuple[tuple[str, str], ...]
+) -> None:
+    """Note what was sent to `targets`, or to the other side of the socket where none is named."""
+    socket = _socket(call)
+    completed = call.succeeded or call.value is None
+    if not targets and socket.destination and socket.protocol not in ("unix", "netlink"):
+        targets = (("inet", socket.destination),)
+    for family, name in targets:
+        if family in ("unix", "abstract"):
+            _connect_unix(recorder, process, call, family, name, completed=call.succeeded)
+        elif family == "inet":
+            _sent(recorder, process, socket, name, completed=completed)
 
 
 def _sent(
@@ -187,15 +192,6 @@ def _learn_source(recorder: Recorder, process: TracedProcess, socket: Endpoint, 
         if not known.source and known.pid == process.pid:
             recorder.connections[index] = replace(known, source=socket.source, sent=True)
             return
-
-
-def _passed_descriptors(recorder: Recorder, process: TracedProcess, argument: str) -> None:
-    if "SCM_RIGHTS" not in argument:
-        return
-    for passed in descriptors(_PAYLOAD.sub("", argument)):
-        name = passed.path or passed.other
-        recorder.carry_out(process, "descriptor", name)
-        recorder.assumed[f"a descriptor was passed over a socket: {name}"] = None
 
 
 def _shutdown(recorder: Recorder, process: TracedProcess, call: Call) -> None:
@@ -290,8 +286,8 @@ OTHER_CALLS: dict[str, Reader] = {
     "bind": _bind,
     "listen": _listen,
     **dict.fromkeys(("accept", "accept4"), _accept),
-    "sendto": _send(4),
-    **dict.fromkeys(("sendmsg", "sendmmsg"), _send(1)),
+    "sendto": _sendto,
+    **dict.fromkeys(("sendmsg", "sendmmsg"), _sendmsg),
     "shutdown": _shutdown,
     **dict.fromkeys(("kill", "tkill", "rt_sigqueueinfo"), _kill(0, 1)),
     **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), _kill(0, 2)),

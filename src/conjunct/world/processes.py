@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from conjunct.model import Actor
+from conjunct.world.actors import ActorLedger
 from conjunct.world.facts import Process
 from conjunct.world.strace_syntax import Call, translated_pid
 
@@ -29,6 +30,7 @@ class TracedProcess:
     inside: int
     parent: int
     step: int
+    ledger: ActorLedger
     actor: Actor
     own: frozenset[str]
     """Ids of the skills whose code it runs now: the directive's until it loads some itself."""
@@ -47,6 +49,8 @@ class TracedProcess:
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
     files: dict[int, str] = field(default_factory=dict)
     """Descriptor to path, for `/proc/self/fd/N`. Shared with children; the last opener of a number wins."""
+    family: set[int] = field(default_factory=set)
+    """Pids, as processes see them, of all processes of the command. Shared with children."""
     folders: set[str] = field(default_factory=set)
     """Paths that calls started from: they are folders, however they were opened. Shared with children."""
     tasks: set[int] = field(default_factory=set)
@@ -59,12 +63,14 @@ class TracedProcess:
     def child(self, call: Call) -> TracedProcess:
         """A new process forked by this one."""
         inside, pid = translated_pid(f"{call.value}{call.rest}")
+        self.family.add(inside)
         shared = any("CLONE_FS" in argument for argument in call.arguments)
         return TracedProcess(
             pid=pid,
             inside=inside,
             parent=self.pid,
             step=self.step,
+            ledger=self.ledger,
             actor=self.actor,
             own=self.own,
             cwd=self.cwd if shared else Folder(self.cwd.path),
@@ -75,6 +81,7 @@ class TracedProcess:
             script=self.script,
             files=self.files,
             folders=self.folders,
+            family=self.family,
             fetched=self.fetched,
             tasks={pid},
         )

@@ -26,6 +26,7 @@ from conjunct.world.transient import TransientNames
 _ACTIONS = 20_000
 _CONNECTIONS = 20_000
 _CARRIERS = 1_000
+_SCRIPT_WORDS = 4
 
 Detail = tuple[tuple[str, str], ...]
 ActionKey = tuple[ActionKind, str, bool, int, Actor]
@@ -63,7 +64,18 @@ class Recorder:
     # ---- looking
 
     def touch(self, process: TracedProcess, path: str, mode: TouchMode, *, found: bool) -> bool:
-        """Note one look at an absolute path. Returns whether the path matters (is no system noise)."""
+        """Note one look at an absolute path. Returns whether the path matters (is no system noise).
+
+        A path that leads through known links is a look at where it leads as well.
+        """
+        matters = self._touch(process, path, mode, found=found)
+        for name in dict.fromkeys((self.ledger.resolve_folder(path), self.ledger.resolve(path))):
+            if name == path:
+                continue
+            matters |= self._touch(process, name, mode, found=found)
+        return matters
+
+    def _touch(self, process: TracedProcess, path: str, mode: TouchMode, *, found: bool) -> bool:
         about = meaning(path)
         if about.noise and not self.ledger.wrote(path):
             return False
@@ -249,7 +261,7 @@ class Recorder:
             return is_code("", path)
         if process.script == path:
             return True
-        if not process.script and self._script_argument(process) in (path, asked):
+        if not process.script and not self._script_arguments(process).isdisjoint((path, asked)):
             process.script = path
             return True
         if is_code(process.program, path):
@@ -258,12 +270,10 @@ class Recorder:
         return own_kind and (is_code("python3", path) or is_code("node", path))
 
     @staticmethod
-    def _script_argument(process: TracedProcess) -> str:
-        """The first argument that is no option, as a path."""
-        for word in process.argv[1:]:
-            if word and not word.startswith("-"):
-                return absolute(word, process.cwd.path)
-        return ""
+    def _script_arguments(process: TracedProcess) -> frozenset[str]:
+        """The first arguments that are no options, as paths; options may have arguments before the script."""
+        words = [word for word in process.argv[1:] if word and not word.startswith("-")]
+        return frozenset(absolute(word, process.cwd.path) for word in words[:_SCRIPT_WORDS])
 
     # ---- sending
 

@@ -27,7 +27,10 @@ _DEVICE = re.compile(r"<(?:char|block) \d+:\d+>\Z")
 _TRANSLATED = re.compile(r"(-?\d++) /\* (-?\d++) in strace's PID NS \*/")
 _PORT = re.compile(r"sin6?_port=htons\((\d++)\)")
 _ADDRESS = re.compile(r'sin_addr=inet_addr\("([0-9.]++)"\)|inet_pton\(AF_INET6, "([0-9a-fA-F:.%]++)"')
-_SUN_PATH = re.compile(rf"sun_path=(@?)({STRING})", re.DOTALL)
+_FAMILY = re.compile(r"\{sa_family=AF_([A-Z0-9_]++)")
+_SUN_PATH = re.compile(rf", sun_path=(@?)({STRING})", re.DOTALL)
+_PAYLOAD = re.compile(rf"iov_base={STRING}", re.DOTALL)
+_MESSAGE_NAME = re.compile(r"\bmsg_name=\{")
 _ENDPOINTS = re.compile(r"\[(.*)\]\Z", re.DOTALL)
 _PLAIN = {"n": 10, "t": 9, "v": 11, "f": 12, "r": 13, "a": 7, "b": 8, "e": 27, "0": 0}
 
@@ -221,19 +224,36 @@ def address(argument: str) -> tuple[str, str] | None:
 
     Families are `inet`, `unix`, `abstract` and `other`.
     """
-    if "sa_family=AF_INET" in argument:
-        port, host = _PORT.search(argument), _ADDRESS.search(argument)
+    # The first family counts: a unix path may contain text that looks like another address.
+    family = _FAMILY.search(argument)
+    if family is None:
+        return None
+    if family.group(1) in ("INET", "INET6"):
+        port, host = _PORT.search(argument, family.end()), _ADDRESS.search(argument, family.end())
         if port is None or host is None:
             return None
         name = host.group(1) or f"[{host.group(2)}]"
         return "inet", f"{name}:{port.group(1)}"
-    if "sa_family=AF_UNIX" in argument:
-        path = _SUN_PATH.search(argument)
+    if family.group(1) == "UNIX":
+        path = _SUN_PATH.match(argument, family.end())
         if path is None:
             return None
         return ("abstract" if path.group(1) else "unix"), string(path.group(2)) or ""
-    family = re.search(r"sa_family=AF_([A-Z0-9_]+)", argument)
-    return ("other", family.group(1).lower()) if family else None
+    return "other", family.group(1).lower()
+
+
+def message_addresses(argument: str) -> tuple[tuple[str, str], ...]:
+    """The destinations of the messages in a `sendmsg` or `sendmmsg` argument, each once."""
+    text = _PAYLOAD.sub("", argument)
+    found = (address(text[match.end() - 1 :]) for match in _MESSAGE_NAME.finditer(text))
+    return tuple(dict.fromkeys(item for item in found if item is not None))
+
+
+def passed_descriptors(argument: str) -> tuple[Descriptor, ...]:
+    """The descriptors that a `sendmsg` argument hands to the other side."""
+    if "SCM_RIGHTS" not in argument:
+        return ()
+    return descriptors(_PAYLOAD.sub("", argument))
 
 
 def translated_pid(text: str) -> tuple[int, int]:

@@ -154,9 +154,11 @@ class _CommandReader:
             inside=inside,
             parent=0,
             step=command.step,
+            ledger=episode.ledger,
             actor=directive(command),
             own=frozenset({command.skill}) if command.skill else frozenset(),
             cwd=Folder(command.cwd),
+            family={inside or root_pid},
             started=False,
         )
         self._enter(self.root)
