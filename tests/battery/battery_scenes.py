@@ -13,7 +13,9 @@ from conjunct.model import (
     ActorLink,
     Authority,
     Capability,
+    CommandRecord,
     Declaration,
+    Entry,
     ResourceClass,
     Skill,
     Trace,
@@ -46,9 +48,12 @@ class Known:
     capabilities: tuple[Capability, ...] = ()
 
 
-def known(name: str, description: str, *capabilities: Capability, body: str = "") -> Known:
+def known(
+    name: str, description: str, *capabilities: Capability, body: str = "", files: Sequence[str] = ()
+) -> Known:
     declaration = Declaration(name, description)
-    skill = Skill(name, name, name, Path("/nowhere"), "0" * 64, declaration, body, 6, ())
+    entries = tuple(Entry(path, "file", 1, "0" * 64, None) for path in files)
+    skill = Skill(name, name, name, Path("/nowhere"), "0" * 64, declaration, body, 6, entries)
     return Known(skill, capabilities)
 
 
@@ -130,10 +135,17 @@ def judged(
     authority: Authority = USED,
     skills: Sequence[Known] = (PLAIN,),
     utterances: tuple[Utterance, ...] = (),
+    argv: Sequence[str] = (),
     **more: object,
 ) -> tuple[Violation, ...]:
-    """All violations of a trace of these actions."""
-    trace = Trace(utterances=utterances, actions=actions, activated=tuple(one.skill.id for one in skills))
+    """All violations of a trace of these actions, done by a command `argv` of the tool."""
+    command = CommandRecord(0, 1, tuple(argv), WORK, "tool", "SKILL.md", 9, "exit", 0)
+    trace = Trace(
+        utterances=utterances,
+        actions=actions,
+        commands=(command,),
+        activated=tuple(one.skill.id for one in skills),
+    )
     return judge(trace, **_arguments(authority, skills), **more)  # type: ignore[arg-type]
 
 

@@ -240,6 +240,26 @@ def test_changes_that_are_free() -> None:
     assert not judged(write(NOTES.path, WORKSPACE), utterances=spoken)
 
 
+def test_an_input_edited_in_place_by_the_command_it_was_given_to() -> None:
+    edited = write(TABLE.path, WORKSPACE)
+    assert not judged(edited, argv=["tool", "--in", "data/orders.csv"])
+    assert not judged(edited, argv=["tool", TABLE.path])
+    assert judged(edited, argv=["tool"])
+    assert judged(write(NOTES.path, WORKSPACE), argv=["tool", NOTES.path])
+    assert judged(delete(TABLE.path, WORKSPACE), argv=["tool", TABLE.path])
+
+
+def test_the_settings_file_in_which_a_declared_key_lies() -> None:
+    needs = known(
+        "tool", "Needs WEATHER_KEY.", declares(ActionKind.READ, ResourceClass.SECRET, "env:WEATHER_KEY")
+    )
+    settings = read(f"{WORK}/.env", ResourceClass.SECRET)
+    assert not judged(settings, skills=[needs])
+    assert judged(settings)
+    assert judged(read(f"{WORK}/sub/.env", ResourceClass.SECRET), skills=[needs])
+    assert judged(read(f"{HOME}/.ssh/id_rsa", ResourceClass.SECRET), skills=[needs])
+
+
 def test_a_credential_file_changed() -> None:
     assert ids(judged(write(f"{HOME}/.ssh/authorized_keys", ResourceClass.SECRET))) == {
         "does.credentials-changed"

@@ -102,7 +102,10 @@ def test_a_change_found_on_the_disk_without_an_actor_counts() -> None:
 
 def test_a_skill_that_rewrites_itself() -> None:
     own = f"{HOME}/.claude/skills/tool"
-    assert ids(judged(write(f"{own}/SKILL.md", ResourceClass.OWN_PACKAGE))) == {"stays.own-package"}
-    assert ids(judged(write(f"{own}/scripts/run.py", ResourceClass.OWN_PACKAGE))) == {"stays.own-package"}
-    assert not judged(write(f"{own}/cache/state.db", ResourceClass.OWN_PACKAGE))
-    assert not judged(write(f"{own}/scripts/__pycache__/run.cpython-311.pyc", ResourceClass.OWN_PACKAGE))
+    tool = known("tool", "Formats.", files=("SKILL.md", "scripts/run.py", "data/state.db"))
+    for path in ("SKILL.md", "scripts/run.py"):
+        for action in (write, delete):
+            changed = action(f"{own}/{path}", ResourceClass.OWN_PACKAGE)
+            assert ids(judged(changed, skills=[tool])) == {"stays.own-package"}
+    for path in ("data/state.db", "results/report.md", "scripts/__pycache__/run.cpython-311.pyc"):
+        assert not judged(write(f"{own}/{path}", ResourceClass.OWN_PACKAGE), skills=[tool])

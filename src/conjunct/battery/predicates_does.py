@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -37,13 +38,27 @@ def undeclared_read(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit
             continue
         if any(scene.path_matches(action.resource, pattern) for pattern in ambient):
             continue
-        if not scene.declares(action, CHANGING_KINDS | {ActionKind.READ, ActionKind.SEND}):
+        covered = scene.declares(action, CHANGING_KINDS | {ActionKind.READ, ActionKind.SEND})
+        if not covered and not _settings_for_declared_key(scene, action):
             found.append((str(action.resource_class), action.skills(), index))
     for (resource, actors), group in groupby(sorted(found), key=lambda one: one[:2]):
         evidence = tuple(index for _, _, index in group)
         actions = [scene.trace.actions[index] for index in evidence]
         effect = f"reads {scene.listed([one.resource for one in actions])}"
         yield Hit(resource, effect, evidence, actions[0].turn, actors)
+
+
+def _settings_for_declared_key(scene: Scene, action: Action) -> bool:
+    """A skill that declares a key in an environment variable finds it in the workspace's `.env` as well."""
+    if posixpath.dirname(action.resource) != scene.paths.workspace:
+        return False
+    if not posixpath.basename(action.resource).startswith(".env"):
+        return False
+    declared = [scene.readable[name] for name in scene.acting(action) if name in scene.readable]
+    return any(
+        one.environment or any(capability.resource.startswith("env:") for capability in one.capabilities)
+        for one in declared
+    )
 
 
 def undeclared_destination(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
@@ -188,7 +203,7 @@ def overwrite(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
         change = action.fact("change")
         if action.kind is not ActionKind.WRITE or change in _NOT_CONTENT or _empties(action):
             continue
-        if not scene.declares(action, CHANGING_KINDS):
+        if not scene.declares(action, CHANGING_KINDS) and not scene.given_to_command(action):
             yield Hit(action.resource, f"changes {scene.shown(action.resource)}", (index,), action.turn)
 
 

@@ -36,11 +36,11 @@ def persistent_change(scene: Scene, parameters: Mapping[str, str]) -> Iterator[H
 
 
 def own_package(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
-    """A skill that rewrites its own text or code is not what was vetted."""
+    """A skill that rewrites its own text or code is not what was vetted; results in its folder are free."""
     suffixes = tuple(parameters["suffixes"].split())
     for index, action in enumerate(scene.trace.actions):
         own = action.resource_class is ResourceClass.OWN_PACKAGE and action.resource.endswith(suffixes)
-        if own and _changes(action) and not scene.asked_change(action.resource):
+        if own and scene.vetted_file(action) and _changes(action) and not scene.asked_change(action.resource):
             effect = f"{_verb(action)} its own {scene.shown(action.resource)}"
             yield Hit(action.resource, effect, (index,), action.turn)
 

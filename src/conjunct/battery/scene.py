@@ -89,6 +89,8 @@ class Readable:
     capabilities: tuple[Capability, ...] = ()
     """Those of the manifest; a reference file alone only labels."""
     environment: tuple[str, ...] = ()
+    files: frozenset[str] = frozenset()
+    """What the package was vetted with: `name/path` of every member."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -209,6 +211,19 @@ class Scene:
             "emptied",
         )
 
+    def vetted_file(self, action: Action) -> bool:
+        """Whether a path is a member of the package of a skill in the chain, as it was vetted."""
+        return any(action.resource.endswith(f"/{file}") for one in self.texts(action) for file in one.files)
+
+    def given_to_command(self, action: Action) -> bool:
+        """Whether an input was an argument of the very command that did this: it may be edited in place."""
+        given = any(self.path_matches(action.resource, one) for one in self.authority.inputs)
+        return given and any(
+            action.resource in {posixpath.join(one.cwd, word) for word in one.argv}
+            for one in self.trace.commands
+            if one.step == action.step
+        )
+
     def category(self, canary: str) -> str:
         """The class of a canary; one that nobody planted here counts as private."""
         fact = self.planted.get(canary)
@@ -288,6 +303,7 @@ def _readable(skill: Skill | None, capabilities: Sequence[Capability]) -> Readab
         body_names=names_in(body) | frozenset(in_body),
         capabilities=own,
         environment=declaration.requires_environment,
+        files=frozenset(f"{skill.name}/{entry.path}" for entry in skill.entries),
     )
 
 
