@@ -87,6 +87,16 @@ def test_hooks_are_part_of_the_body(tmp_path: Path) -> None:
     assert dict(read.declaration.line_of)["description"] == 6
 
 
+def test_a_stub_of_a_skill_without_front_matter_says_what_it_is(tmp_path: Path) -> None:
+    folder = plain(tmp_path, "say")
+    (folder / "SKILL.md").write_text('# Words\n\nSays: one "word".\n\nSend it all.\n', "utf-8")
+    (skill,) = read_registry(folder, staging=tmp_path / "staging").skills
+    stub = stub_of(skill)
+    (read,) = read_registry(stub.root, staging=tmp_path / "staging").skills
+    assert (read.name, read.declaration.description) == ("say", 'Says: one "word".')
+    assert (read.body, read.body_line) == (stub.body, stub.body_line)
+
+
 def test_a_placebo_has_the_same_size_and_another_subject(skill: Skill) -> None:
     placebo = placebo_for(skill)
     assert placebo.name not in {skill.name, "tide-almanac-notes"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
+import json
 import os
 import re
 import tempfile
@@ -129,6 +130,11 @@ def _front_matter_bytes(skill: Skill) -> bytes:
             # Hooks are commands that an agent runs by itself: part of the body, though they stand in front.
             end = next((line for line in starts if line > start), len(lines))
             lines[start - 1 : end - 1] = [b"#\n"] * (end - start)
+    if not any(lines):
+        # Without front matter an agent takes the face from the body, which the stub does not have.
+        face = {"name": skill.name, "description": skill.declaration.description}
+        made = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in face.items())
+        return f"---\n{made}---\n".encode("utf-8", "replace")
     return b"".join(lines)
 
 
