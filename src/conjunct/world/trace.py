@@ -85,16 +85,20 @@ class EpisodeTrace:
         for action in actions:
             if not action.completed or action.kind not in (ActionKind.WRITE, ActionKind.DELETE):
                 continue
-            change, path = action.fact("change"), action.resource
-            if change == "rename" and action.kind is ActionKind.WRITE and action.fact("from"):
-                self.ledger.rename(action.fact("from"), path, action.actor)
-            elif change == "link" and action.fact("target"):
-                symbolic = not action.fact("target").startswith("/") or action.fact("symbolic") == "yes"
-                self.ledger.link(action.fact("target"), path, action.actor, symbolic=symbolic)
-            elif action.kind is ActionKind.WRITE:
+            # Only `change` may have been told anew since, by comparing contents.
+            path, moved, target = action.resource, action.fact("from"), action.fact("target")
+            if action.kind is ActionKind.DELETE:
+                if not action.fact("to"):
+                    self.ledger.forget(path)
+            elif moved:
+                self.ledger.rename(moved, path, action.actor)
+            elif target:
+                symbolic = action.fact("symbolic") == "yes"
+                self.ledger.link(target, path, action.actor, symbolic=symbolic)
+            elif action.fact("change") in ("created", "truncate"):
+                self.ledger.replace(path, action.actor)
+            else:
                 self.ledger.update(path, action.actor)
-            elif change != "rename":
-                self.ledger.forget(path)
 
 
 def parse_command(
