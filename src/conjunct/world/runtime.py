@@ -14,9 +14,11 @@ from pathlib import Path
 
 import platformdirs
 
+from conjunct.world.clock import system_files as clock_files
 from conjunct.world.package_index import PackageIndex
 from conjunct.world.runtime_build import build_once, runtime_digest
 from conjunct.world.sinkhole_tls import Authority, load_authority
+from conjunct.world.spec import Layout
 
 WORLD_NODE_MODULES = "/node_modules"
 """Node looks for packages in every parent folder, so the root serves every script without a variable."""
@@ -25,7 +27,8 @@ WORLD_PROGRAMS = "/usr/local/bin"
 WORLD_STAND_INS = "/usr/local/games"
 """After the system's programs on the path: what the system does not have. Debian has it there for users."""
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
-"""The search path of programs in the world."""
+"""The search path of programs in the world, without the user's own folder."""
+_HOST_PACKAGES = ("/usr/lib/python3/dist-packages",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +54,25 @@ class Runtime:
 
     def binds(self) -> tuple[tuple[str, str], ...]:
         """(folder on this machine, folder in the world) to be mounted read-only."""
+        # The host's own Python packages are hidden: what a program finds must not depend on the host.
+        hidden = [(str(self.root / "empty"), folder) for folder in _HOST_PACKAGES if Path(folder).is_dir()]
         return (
+            *hidden,
             (str(self.python), self.python_target or "/opt/python"),
             (str(self.node), WORLD_NODE_MODULES),
             (str(self.root / "programs"), WORLD_PROGRAMS),
             (str(self.root / "stand-ins"), WORLD_STAND_INS),
         )
 
-    def environment(self) -> tuple[tuple[str, str], ...]:
-        """Variables that every command of a world needs."""
-        values = [("PATH", PATH), ("NODE_EXTRA_CA_CERTS", "/etc/ssl/certs/ca-certificates.crt")]
+    @property
+    def has_clock(self) -> bool:
+        """Whether worlds can have another clock than the host's."""
+        return (self.root / "stand-ins" / ".clock.so").exists()
+
+    def environment(self, layout: Layout | None = None) -> tuple[tuple[str, str], ...]:
+        """Variables that every command of a world needs; the user's own programs come last on the path."""
+        path = f"{PATH}:{(layout or Layout()).home}/.local/bin"
+        values = [("PATH", path), ("NODE_EXTRA_CA_CERTS", "/etc/ssl/certs/ca-certificates.crt")]
         if not self.python_target:
             values.append(("PYTHONPATH", "/opt/python"))
         return tuple(values)
@@ -71,6 +83,7 @@ class Runtime:
             ("etc/ssl/certs/ca-certificates.crt", self.certificates()),
             # Debian closes the system's packages to pip; in a world it may install into the user's folder.
             ("etc/pip.conf", b"[global]\nbreak-system-packages = true\ndisable-pip-version-check = true\n"),
+            *clock_files(available=self.has_clock),
         )
 
     def certificates(self) -> bytes:

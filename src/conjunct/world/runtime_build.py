@@ -19,9 +19,10 @@ from pathlib import Path
 
 from conjunct.errors import WorldError
 from conjunct.world import standins
+from conjunct.world.clock import compile_library
 from conjunct.world.sinkhole_tls import make_authority
 
-FORMAT = "1"
+FORMAT = "2"
 """Raised whenever the same locks would give another runtime."""
 WORLD_PYTHON = "/usr/bin/python3"
 SECONDS = 1200.0
@@ -36,7 +37,7 @@ def runtime_digest() -> str:
     """Digest of everything a runtime is made of: locks, stand-ins, format, Python, kind of machine."""
     digest = hashlib.sha256()
     parts = [FORMAT, _python_version(), platform.machine(), _data("runtime-python.lock")]
-    parts += [_data("runtime-node.lock.json"), standins.digest()]
+    parts += [_data("runtime-node.lock.json"), _data("clock.c.txt"), standins.digest()]
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode())
     return digest.hexdigest()
@@ -80,6 +81,10 @@ def _build(place: Path, digest: str, progress: Progress) -> None:
     progress("runtime: certificates and stand-ins")
     _certificates(place)
     standins.install(place)
+    reason = compile_library(place / "stand-ins" / ".clock.so")
+    if reason:
+        missing.append(f"clock: {reason}")
+    (place / "empty").mkdir()
     progress("runtime: compiling")
     compile_all = ["-m", "compileall", "-q", "-j", "2", "--invalidation-mode", "unchecked-hash"]
     _run([WORLD_PYTHON, "-I", *compile_all, str(place / "python")])

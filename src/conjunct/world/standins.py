@@ -23,6 +23,8 @@ from typing import Any
 
 import yaml
 
+from conjunct.world.spec import WorldSpec
+
 RECORDS = "/run/stand-ins"
 """Folder in the world; writable for its user."""
 CONFIGURATION = "/etc/stand-ins.json"
@@ -77,6 +79,12 @@ def configuration(*, modules: Sequence[str] = (), coverage: str = "") -> bytes |
         return None
     document = {"modules": sorted(set(modules)), "coverage": coverage.rstrip("/") + "/" if coverage else ""}
     return json.dumps(document).encode() + b"\n"
+
+
+def world_files(spec: WorldSpec, *, modules: Sequence[str] = ()) -> tuple[tuple[str, bytes], ...]:
+    """(path relative to the world's root, content) of the configuration that a world needs; often none."""
+    content = configuration(modules=modules, coverage=spec.layout.skills if spec.coverage else "")
+    return ((CONFIGURATION.lstrip("/"), content),) if content is not None else ()
 
 
 def extra_program(name: str) -> bytes:
