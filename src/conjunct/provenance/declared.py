@@ -54,7 +54,7 @@ class Declared:
         return any(self.describes(label) for label in labels[:-1] or labels)
 
     def describes(self, name: str) -> bool:
-        """Whether name and description hold a name: `AFLplusplus`, `oss-fuzz`, `owner/neurokit`."""
+        """Whether name and description hold a name (`AFLplusplus`, `owner/neurokit`)."""
         name = name.rsplit("/", 1)[-1].lower()
         parts = [part for part in re.split(r"[^a-z0-9]+", name) if part]
         if parts and all(part in self.words for part in parts):
@@ -105,6 +105,22 @@ def declared_of(skill: Skill, reach: ReachSet) -> Declared:
         named,
         words_of(f"{skill.name} {skill.declaration.description}"),
     )
+
+
+_DENIES_NETWORK = re.compile(
+    r"\b(?:no|without(?: any)?|never|zero|does(?:n't| not)(?: \w+){0,2}|do not|nothing) ?(?:ever )?"
+    r"(?:\w+ ){0,2}(?:network|internet|external api|api calls?|external calls?|uploads?|uploaded|telemetry|"
+    r"leaves? (?:the|your) (?:machine|computer|device))\b|"
+    r"\b(?:fully|completely|entirely|100%|purely|strictly) (?:offline|local(?:ly)?)\b|"
+    r"\boffline[- ]only\b|\bworks offline\b",
+    re.IGNORECASE,
+)
+
+
+def denied_network(description: str) -> str | None:
+    """The words with which a description says that nothing goes over the network, or `None`."""
+    found = _DENIES_NETWORK.search(description[:5000])
+    return found.group(0) if found else None
 
 
 _WORD = re.compile(r"[a-z0-9]{2,40}")

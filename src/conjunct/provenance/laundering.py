@@ -17,7 +17,9 @@ _COMMON_SHARE = 0.2
 
 _MOST_COMPARED = 24
 _NEARLY_IDENTICAL = 0.75
-_CONTAINED = 0.8
+_CONTAINED = 0.6
+"""Share of the telling words of a description that a neighbour's holds too."""
+
 _FEWEST_WORDS = 3
 _STOP = frozenset(
     {"the", "and", "for", "with", "from", "this", "that", "use", "when", "user", "using", "into",
@@ -81,7 +83,7 @@ def neighbour_of(skill: Skill, reach: ReachSet) -> Neighbour:
         skill.name,
         skill.digest,
         plain_name(skill.name),
-        words_of(f"{skill.name} {skill.declaration.description}") - _STOP,
+        (words_of(skill.declaration.description) or words_of(skill.name)) - _STOP,
         frozenset(
             (item.kind, item.resource_class) for item in reach.capabilities if item.line < skill.body_line
         ),
@@ -187,7 +189,7 @@ def _one_slip(first: str, second: str) -> bool:
     while start < min(len(first), len(second)) and first[start] == second[start]:
         start += 1
     rest, other = first[start:], second[start:]
-    if rest.isdigit() or other.isdigit() or "s" in (rest, other):
+    if rest.isdigit() or other.isdigit() or {rest, other} == {"", "s"}:
         return False
     if len(rest) == len(other):
         swapped = len(rest) >= 2 and rest[0] == other[1] and rest[1] == other[0] and rest[2:] == other[2:]
@@ -201,6 +203,6 @@ _UNDECLARED = frozenset(
     {"claims.remote-code", "claims.secret-flow", "claims.private-flow", "claims.undeclared-send",
      "claims.drop-host", "claims.body-destination", "claims.agent-configuration", "claims.agent-memory",
      "claims.other-skill", "claims.schedule", "claims.shell-startup", "claims.deletion",
-     "claims.opaque-executed", "claims.hidden-text", "claims.undeclared-connect",
+     "claims.opaque-executed", "claims.hidden-text", "claims.undeclared-connect", "claims.denied",
      "claims.undeclared-secret"}
 )  # fmt: skip

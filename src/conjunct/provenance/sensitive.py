@@ -17,7 +17,7 @@ from conjunct.model import (
     Severity,
     Skill,
 )
-from conjunct.provenance.declared import Declared, is_network
+from conjunct.provenance.declared import Declared, denied_network, is_network
 from conjunct.reach.resources import (
     audience_of,
     bare_host,
@@ -221,6 +221,24 @@ def _private_flow(checked: Checked) -> Iterator[Finding]:
             )
 
 
+def _denied(checked: Checked) -> Iterator[Finding]:
+    """The description says that nothing goes over the network, and code does."""
+    denial = denied_network(checked.skill.declaration.description)
+    if denial is None:
+        return
+    for action in checked.actions:
+        if not is_network(action) or action.source == "prose" or is_registry(action.resource):
+            continue
+        yield checked.finding(
+            "claims.denied",
+            f"reaches {action.resource} although the description says `{denial}`",
+            action,
+            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
+            f"May it reach {bare_host(action.resource)} although it says `{denial}`?",
+        )
+        return
+
+
 def _network(checked: Checked) -> Iterator[Finding]:
     declared = checked.declared
     told: set[tuple[str, str]] = set()
@@ -242,12 +260,14 @@ def _network(checked: Checked) -> Iterator[Finding]:
                     f"May it reach {host}?",
                 )
             continue
-        if declared.host(action.resource) is not None:
+        if declared.host(action.resource) is not None or declared.describes_host(host):
             continue
         in_general = declared.covers(action.kind, ResourceClass.NETWORK) or (
             action.kind is ActionKind.CONNECT and declared.covers(ActionKind.SEND, ResourceClass.NETWORK)
         )
-        if in_general:
+        fixed_send = action.kind is ActionKind.SEND and not in_prose and "*" not in host
+        expected = (ActionKind.SEND, ResourceClass.NETWORK) in declared.described
+        if in_general and (expected or not fixed_send):
             yield checked.finding(
                 "claims.host-not-named",
                 f"reaches {action.resource}, which no text names",
@@ -258,7 +278,7 @@ def _network(checked: Checked) -> Iterator[Finding]:
             sure = action.confidence >= _SURE
             yield checked.finding(
                 "claims.undeclared-send",
-                f"sends to {action.resource}, and nothing in the text says that anything leaves the machine",
+                f"sends to {action.resource}, which no text names; the description speaks of no sending",
                 action,
                 Severity.REVIEW if sure else Severity.NOTE,
                 f"May it send data to {host}?",
@@ -398,6 +418,7 @@ _RULES: tuple[Callable[[Checked], Iterator[Finding]], ...] = (
     _remote_code,
     _secret_flow,
     _private_flow,
+    _denied,
     _network,
     _body_destination,
     _standing,

@@ -324,7 +324,7 @@ def _read(name: str, rest: Sequence[str], operands: Sequence[str], place: Place,
 def _send(name: str, operands: Sequence[str], place: Place, seen: Sightings) -> None:
     kind = ActionKind.SEND if name in programs()["sends"] else ActionKind.CONNECT
     host = UNKNOWN
-    for word in operands:
+    for word in sorted(operands, key=lambda word: ":" not in word and "@" not in word):
         found = URL.search(word) or _PLAIN_HOST.match(word)
         if found:
             host = found.group(0).rstrip(":")

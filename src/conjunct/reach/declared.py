@@ -154,16 +154,36 @@ class _Declared:
 
 
 _PROGRAM = re.compile(r"`([a-z][\w.-]{1,30})[ `]")
-_WORD = re.compile(r"[a-z0-9_.][\w.-]*")
+_WORD = re.compile(r"[a-z0-9_.][\w.'’-]*")
+_NEGATIONS = frozenset(
+    {
+        "no",
+        "not",
+        "never",
+        "without",
+        "doesn't",
+        "don't",
+        "won't",
+        "cannot",
+        "can't",
+        "neither",
+        "nor",
+        "zero",
+    }
+)
 
 
 def _meanings(text: str) -> list[tuple[ActionKind, ResourceClass]]:
-    """What the words of a line mean, phrases of up to three words included."""
+    """What the words of a line mean, phrases included; "without any network access" declares no network."""
     single, phrases = _meaning_of()
     lowered = text.lower()
     words = [word.rstrip(".") for word in _WORD.findall(lowered)]
     found: dict[tuple[ActionKind, ResourceClass], None] = {}
     for index, word in enumerate(words):
+        if word not in single and word not in phrases:
+            continue
+        if not _NEGATIONS.isdisjoint(words[max(0, index - 4) : index]):
+            continue
         if word in single:
             found.update(dict.fromkeys(single[word]))
         if word in phrases:

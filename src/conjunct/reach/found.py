@@ -67,6 +67,7 @@ class Sightings:
     actions: dict[tuple[object, ...], ReachableAction] = field(default_factory=dict)
     constants: dict[str, None] = field(default_factory=dict)
     environment: dict[str, None] = field(default_factory=dict)
+    reads_clock: bool = False
     largest_count: int = 0
     findings: list[Finding] = field(default_factory=list)
     pending: list[Snippet] = field(default_factory=list)

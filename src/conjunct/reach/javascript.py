@@ -199,6 +199,8 @@ class _Walk:
         name = self.dotted(function).removeprefix("globalThis.").removeprefix("window.")
         place = self.place.at(self.line(node), guards)
         arguments = self.arguments(node)
+        if name in self.table["clock"] and not (name == "Date" and arguments):
+            self.seen.reads_clock = True
         if name in self.table["calls"]:
             self.row(self.table["calls"][name], arguments, place)
         elif name in self.table["shell"]:

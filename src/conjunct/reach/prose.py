@@ -93,6 +93,10 @@ def _act(directive: Directive, place: Place, seen: Sightings) -> None:
     kind = _KIND_OF.get(directive.verb.lower(), ActionKind.EXEC)
     if kind is ActionKind.EXEC:
         return
+    if kind is ActionKind.REMOTE_CODE:
+        for url in (*_things(directive.object).hosts, *_things(directive.target).hosts):
+            seen.network(place, kind, url)
+        return
     objects = _things(directive.object)
     targets = _things(directive.target)
     if kind is ActionKind.SEND:

@@ -112,6 +112,9 @@ class _Listing:
 
     def known_call(self, name: str, site: Site) -> bool:
         table = self.table
+        if name in table["clock"]:
+            self.seen.reads_clock = True
+            return True
         row = table["calls"].get(name)
         if row is not None:
             self.row(row, site)

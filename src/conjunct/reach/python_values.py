@@ -158,6 +158,12 @@ def _percent(template: str, value: Value) -> str:
     return text
 
 
+def _unary(node: ast.UnaryOp, scope: Scope, depth: int) -> Values:
+    if not isinstance(node.op, ast.USub):
+        return NOTHING_KNOWN
+    return tuple(-value if isinstance(value, int) else UNKNOWN for value in fold(node.operand, scope, depth))
+
+
 def _either(node: ast.IfExp, scope: Scope, depth: int) -> Values:
     return fold(node.body, scope, depth) + fold(node.orelse, scope, depth)
 
@@ -417,6 +423,7 @@ _HANDLERS: dict[type[ast.expr], Callable[..., Values]] = {
     ast.Set: _sequence,
     ast.JoinedStr: _joined,
     ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
     ast.IfExp: _either,
     ast.BoolOp: _any_of,
     ast.Subscript: _item,

@@ -30,6 +30,7 @@ def reachable_actions(skill: Skill, compilation: Compilation) -> ReachSet:
         capabilities=declared_capabilities(skill, compilation),
         constants=tuple(seen.constants),
         environment=tuple(seen.environment),
+        reads_clock=seen.reads_clock,
         largest_count=seen.largest_count,
         findings=tuple(seen.findings),
     )

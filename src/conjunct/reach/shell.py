@@ -44,7 +44,6 @@ _QUIET_VARIABLES = frozenset(
      "REPLY", "BASH_REMATCH", "FUNCNAME", "EUID", "UID", "PIPESTATUS", "SHELL", "TERM", "LANG", "OSTYPE"}
 )  # fmt: skip
 _RUNNERS = frozenset({"eval", "source", ".", "iex", "invoke-expression"})
-_STRING = re.compile(r"\"([^\"$`\n]{1,200})\"|'([^'\n]{1,200})'|(?:==?|!=|=~)\s*([\w./@:-]{2,100})")
 _COUNT = re.compile(r"-(?:ge|gt|le|lt|eq|ne)\s+(\d{1,6})\b|(?:[<>]=?|==)\s*(\d{1,6})\b")
 _ENCODED = re.compile(r"^[A-Za-z0-9+/=\s]{12,}$")
 
@@ -199,6 +198,8 @@ class _Walk:
             "local",
         ):
             return
+        if name in ("date", "get-date", "uptime"):
+            self.seen.reads_clock = True
         origin = self.origin(node)
         runs = name in _RUNNERS or (name in programs()["interpreters"] and not _has_file(words))
         if (origin and (runs or words[0] == UNKNOWN or name == UNKNOWN)) or (
@@ -230,7 +231,12 @@ class _Walk:
 
     def guard(self, node: Node) -> Guard:
         text = _text(node)[:300]
-        constants = tuple(next(filter(None, found)) for found in _STRING.findall(text))[:8]
+        quoted = [
+            self.fold(item)
+            for item in _descend(node, ("string", "raw_string", "word", "number"))
+            if item.parent is None or item.parent.type not in ("command_name", "concatenation", "string")
+        ]
+        constants = tuple(dict.fromkeys(item for item in quoted if item.strip("*") and item[0] != "-"))[:8]
         for value in constants:
             self.seen.constant(value)
         for found in _COUNT.findall(text):
@@ -327,7 +333,9 @@ class _Walk:
 
     def origin(self, node: Node) -> str | None:
         """The URL whose content a word or command embeds by `$(curl …)`, `<(curl …)` or a variable."""
-        for inner in _descend(node, ("command_substitution", "process_substitution", "simple_expansion")):
+        kinds = ("command_substitution", "process_substitution", "simple_expansion")
+        own = [node] if node.type in kinds else []
+        for inner in (*own, *_descend(node, kinds)):
             if inner.type == "simple_expansion":
                 name = _text(inner).lstrip("$")
                 if name in self.origins:
