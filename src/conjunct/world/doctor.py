@@ -172,8 +172,8 @@ def _does(kind: ActionKind, *names: str) -> Callable[[CommandResult], bool]:
 _VISIBLE = _Trial(
     "files of the host are invisible",
     "import os\n"
-    f"print([p for p in ({os.getcwd()!r}, {str(Path.home())!r}, {str(Path(__file__).parent)!r}, '/boot', '/sys')\n"
-    "       if os.path.exists(p) and p not in ('/', '/root') and not p.startswith('/usr')])\n",
+    f"places = ({os.getcwd()!r}, {str(Path.home())!r}, {str(Path(__file__).parent)!r}, '/boot', '/sys')\n"
+    "print([p for p in places if os.path.exists(p) and p not in ('/', '/root') and p[:4] != '/usr'])\n",
     _says("[]"),
 )
 _WRITABLE = _Trial(
@@ -235,7 +235,8 @@ _PROCESSES = _Trial(
 )
 _MEMORY = _Trial(
     "memory is bounded",
-    "import mmap\nm = mmap.mmap(-1, 700 << 20)\nfor i in range(0, 700 << 20, 4096): m[i] = 1\nprint('had it')",
+    "import mmap\nm = mmap.mmap(-1, 700 << 20)\n"
+    "for i in range(0, 700 << 20, 4096): m[i] = 1\nprint('had it')",
     lambda result: result.record.ended == "killed",
 )
 _DISK = _Trial(
@@ -275,8 +276,8 @@ _REFUSALS = _Trial(
 _LOOK_ALIKE = _Trial(
     "the home folder looks lived in and the tracer does not show",
     "import os\nstatus = open('/proc/self/status').read()\n"
-    "print(len(os.listdir('/home/sam')) > 10, 'TracerPid:\\t0' in status, os.path.exists('/etc/ld.so.preload'))\n",
-    _says("True True False"),
+    "print(len(os.listdir('/home/sam')) > 10, 'TracerPid:\\t0' in status)\n",
+    _says("True True"),
 )
 _END = _Trial("the world still works after all this", "print('fine')", _says("fine"))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from conjunct.world.kernel import open_in_root
 from conjunct.world.spec import EffectKind, FileEffect
+from conjunct.world.standins import RECORDS
 from conjunct.world.system import WRITABLE_FOLDERS
 
 _MAXIMUM_READ = 64 << 20
@@ -322,6 +323,8 @@ def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
             continue
         for entry in found:
             path = f"{shown}/{entry.name}"
+            if path == RECORDS:
+                continue
             try:
                 look = entry.stat(follow_symlinks=False)
             except OSError:

@@ -34,6 +34,7 @@ from conjunct.world.spec import (
     WorldSpec,
 )
 from conjunct.world.stage import set_stage
+from conjunct.world.standins import RECORDS
 from conjunct.world.tape import TraceTape
 
 _GRACE_SECONDS = 3.0
@@ -85,8 +86,14 @@ class EpisodeService:
             special=() if plan.index is None else (plan.index,),
             always_known=HOSTS if plan.index is not None else (),
         )
+        folders = package_folders(plan.spec.installed).items()
         self._observer = Observer(
-            self._changes, self._sinkhole, layout=plan.spec.layout, planted=plan.planted
+            self._changes,
+            self._sinkhole,
+            layout=plan.spec.layout,
+            packages={folder: skill for folder, skill in folders if folder != skill},
+            planted=plan.planted,
+            records=self._stage.root / RECORDS.lstrip("/"),
         )
         self._sandbox: Sandbox | None = None
         self._watchdog: Watchdog | None = None
@@ -179,9 +186,7 @@ class EpisodeService:
         self._sandbox = sandbox
         if self._spec.traced:
             tape = TraceTape(self._stage.trace, sandbox.nonce, writing=sandbox.alive)
-            folders = package_folders(self._spec.installed).items()
-            packages = {folder: skill for folder, skill in folders if folder != skill}
-            self._observer.follow(tape, init_pid=sandbox.init_pid, packages=packages)
+            self._observer.follow(tape, init_pid=sandbox.init_pid)
         self._selector.register(sandbox.fileno(), selectors.EVENT_READ, sandbox)
         self._watchdog = Watchdog(
             sandbox.init_pid,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from conjunct.model import Action, CommandRecord, TouchMode
 from conjunct.world.changes import ChangeLog
@@ -11,12 +12,16 @@ from conjunct.world.deliveries import Deliveries
 from conjunct.world.facts import CommandFacts
 from conjunct.world.outcome import reasons_not_to_cut, with_changes
 from conjunct.world.recogniser import Recogniser
+from conjunct.world.resources import package_of
 from conjunct.world.sinkhole import Sinkhole
 from conjunct.world.spec import Command, CommandResult, Layout, Planted, WorldRecord
+from conjunct.world.standins import CONFIGURATION, RECORDS, collect
+from conjunct.world.stood_in import with_stand_ins
 from conjunct.world.tape import TraceTape
 from conjunct.world.trace import EpisodeTrace, parse_command
 
 _TRACE_WAIT_SECONDS = 5.0
+_OWN = (RECORDS, CONFIGURATION)
 
 
 @dataclass(slots=True)
@@ -41,8 +46,19 @@ class Observer:
     """Turns what the supervisor sees into results, command by command."""
 
     def __init__(
-        self, changes: ChangeLog, sinkhole: Sinkhole, *, layout: Layout, planted: Sequence[Planted]
+        self,
+        changes: ChangeLog,
+        sinkhole: Sinkhole,
+        *,
+        layout: Layout,
+        packages: Mapping[str, str],
+        planted: Sequence[Planted],
+        records: Path,
     ) -> None:
+        """`packages`: folder below the skills folder to skill id, where they differ.
+
+        `records`: where stand-ins leave what they were asked, as seen from outside.
+        """
         self._changes = changes
         self._sinkhole = sinkhole
         self._layout = layout
@@ -53,6 +69,8 @@ class Observer:
         self._deliveries = Deliveries(self._recogniser, sinkhole.names.name)
         self._tape: TraceTape | None = None
         self._trace: EpisodeTrace | None = None
+        self._records = records
+        self._packages = dict(packages)
         self._survivors: tuple[int, ...] = ()
         self._last: Command | None = None
 
@@ -65,15 +83,16 @@ class Observer:
         """Processes of earlier commands that still live, numbered as inside the world."""
         return self._survivors
 
-    def follow(self, tape: TraceTape, *, init_pid: int, packages: Mapping[str, str]) -> None:
+    def follow(self, tape: TraceTape, *, init_pid: int) -> None:
         """Read the trace of the sandbox that has just started."""
         tape.skip_start(seconds=_TRACE_WAIT_SECONDS)
         self._tape = tape
-        self._trace = EpisodeTrace(self._layout, packages, tape.server_pids | {init_pid})
+        self._trace = EpisodeTrace(self._layout, self._packages, tape.server_pids | {init_pid})
 
     def result(self, command: Command, ending: Ending) -> CommandResult:
         """Everything about a command that has ended."""
         facts = self._facts(command, ending)
+        records = collect(self._records)
         change = self._changes.take(facts.touches)
         outlived = tuple(pid for pid in ending.alive if pid not in self._survivors)
         self._survivors = ending.alive
@@ -86,6 +105,7 @@ class Observer:
             layout=self._layout,
             command=command,
         )
+        actions = with_stand_ins(actions, records.calls, recogniser=self._recogniser, command=command)
         record = CommandRecord(
             step=command.step,
             turn=command.turn,
@@ -99,7 +119,9 @@ class Observer:
             stdout=ending.stdout.decode("utf-8", "replace"),
             stderr=ending.stderr.decode("utf-8", "replace") or ending.reason,
             seconds=ending.seconds,
+            stand_ins=tuple(dict.fromkeys(call.stand_in for call in records.calls)),
             outlived=bool(outlived),
+            lines_run=tuple(self._of_package(records.lines)),
             assumed=facts.assumed,
         )
         return CommandResult(
@@ -114,12 +136,21 @@ class Observer:
             undetermined=(*facts.undetermined, *_cut_short(ending)),
         )
 
+    def _of_package(
+        self, lines: Sequence[tuple[str, tuple[int, ...]]]
+    ) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Files of packages as `skill id/path in the package`."""
+        for path, numbers in lines:
+            package = package_of(path, self._layout)
+            if package is not None:
+                yield f"{self._packages.get(package[0], package[0])}/{package[1]}", numbers
+
     def _facts(self, command: Command, ending: Ending) -> CommandFacts:
         """Read the trace of the command, if it was started and traced."""
         if self._tape is None or self._trace is None or ending.ended == "not-started":
             return CommandFacts()
         stretch = self._tape.cut(command.step, seconds=_TRACE_WAIT_SECONDS)
-        return parse_command(
+        facts = parse_command(
             stretch.lines,
             episode=self._trace,
             command=command,
@@ -128,6 +159,7 @@ class Observer:
             truncated=not stretch.complete,
             alive=frozenset(ending.alive),
         )
+        return _without_our_own(facts)
 
     def _saw_planted(self, facts: CommandFacts) -> bool:
         """Whether planted data can be in what was written: somebody looked at some of it by now.
@@ -171,6 +203,15 @@ class Observer:
         )
         late = self._delivered(facts, command)
         return WorldRecord((*actions, *late), (*facts.undetermined, *self._sinkhole.problems))
+
+
+def _without_our_own(facts: CommandFacts) -> CommandFacts:
+    """Facts without the files through which stand-ins report."""
+    return replace(
+        facts,
+        touches=tuple(touch for touch in facts.touches if not touch.path.startswith(_OWN)),
+        actions=tuple(action for action in facts.actions if not action.resource.startswith(_OWN)),
+    )
 
 
 def _cut_short(ending: Ending) -> tuple[str, ...]:

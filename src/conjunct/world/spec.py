@@ -81,6 +81,8 @@ class WorldSpec:
     `none`."""
     twin: bool = False
     """Other canary values with the same seeds (differential canary)."""
+    stand_in_modules: tuple[str, ...] = ()
+    """Top names of Python modules that are known to be missing and are stood in for."""
     traced: bool = True
     coverage: bool = False
     """Record which lines of the packages' Python scripts ran."""

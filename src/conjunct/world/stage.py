@@ -16,6 +16,7 @@ from pathlib import Path
 from conjunct.errors import WorldError
 from conjunct.world import kernel
 from conjunct.world.spec import Limits
+from conjunct.world.standins import RECORDS
 from conjunct.world.system import SYSTEM_FOLDERS, WRITABLE_FOLDERS
 
 FALLBACK_ID = 64777
@@ -143,6 +144,7 @@ def set_stage(
         for name in (*SYSTEM_FOLDERS, *WRITABLE_FOLDERS, home.lstrip("/"), "usr", "proc"):
             (root / name).mkdir(parents=True, exist_ok=True)
         _mount_system(root, system)
+        (root / RECORDS.lstrip("/")).mkdir()
         for name in WRITABLE_FOLDERS:
             (root / name).chmod(0o755 if name == "run" else _STICKY)
         upper = _mount_home(root / home.lstrip("/"), layers)

@@ -33,6 +33,7 @@ from conjunct.world.spec import (
     WorldSpec,
 )
 from conjunct.world.stage import unprivileged_identity
+from conjunct.world.standins import CONFIGURATION, configuration
 from conjunct.world.supervisor import fork_supervisor
 from conjunct.world.system import SYSTEM_FOLDERS, system_entries
 
@@ -214,6 +215,9 @@ def _system(spec: WorldSpec, runtime: Runtime | None) -> list[LayerEntry]:
     entries = list(system_entries(spec.layout))
     if runtime is not None:
         entries += [LayerEntry(path, content) for path, content in runtime.system_files()]
+    asked = configuration(modules=spec.stand_in_modules, coverage=spec.layout.skills if spec.coverage else "")
+    if asked is not None:
+        entries.append(LayerEntry(CONFIGURATION.lstrip("/"), asked))
     for path, text in spec.answers:
         if path.split("/")[1] in SYSTEM_FOLDERS:
             entries.append(LayerEntry(path.lstrip("/"), text.encode()))
