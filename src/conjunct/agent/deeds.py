@@ -13,6 +13,7 @@ from conjunct.agent.objects import Surroundings
 from conjunct.agent.output import OUTPUT_LIMIT, facts_in, instructions_in
 from conjunct.agent.package import Package, installed_folder, installed_path
 from conjunct.agent.protocol import Tools
+from conjunct.agent.repair import repair
 from conjunct.agent.usage import Usage, usage_of_help
 from conjunct.agent.values import Values
 from conjunct.battery.fill import OUTPUT_FOLDER
@@ -87,9 +88,33 @@ class Deeds:
         started.add(line.argv)
         self._make_output_folder(tools)
         result = self._run(Step(argv=line.argv, stdin=line.stdin), because, tools, cwd, environment)
+        if result.record.status and call.language == "shell" and line.member:
+            result = self._again(line, result, loaded, because, tools, cwd, started) or result
         self.outputs.extend(path for path in line.outputs if path not in self.outputs)
         self.report.append(f"ran {call.text.splitlines()[0][:80]}")
         self._follow(result, because, loaded, tools)
+
+    def _again(
+        self,
+        line: Line,
+        result: CommandResult,
+        loaded: Loaded,
+        because: Because,
+        tools: Tools,
+        cwd: str,
+        started: set[tuple[str, ...]],
+    ) -> CommandResult | None:
+        """A second try with what the script said it wants; `None` where it said nothing that helps."""
+        message = (result.stdout[-2000:] + b"\n" + result.stderr[-2000:]).decode("utf-8", "replace")
+        usage = self.helped.get(line.member) or loaded.package.usage(line.member)
+        better = repair(line, message, usage, loaded.values)
+        if better is None or better.line.argv in started:
+            return None
+        started.add(better.line.argv)
+        if better.path:
+            tools.write(better.path, better.content)
+        step = Step(argv=better.line.argv, stdin=better.line.stdin)
+        return self._run(step, because, tools, cwd, ())
 
     def _line(self, call: Call, loaded: Loaded, because: Because, tools: Tools) -> Line | None:
         """The command for a call; `None` where there is nothing to call."""

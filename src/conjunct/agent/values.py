@@ -279,7 +279,8 @@ class Values:
             if parts and parts[0] in ("output", OUTPUT_FOLDER, "path"):
                 parts = parts[-1:] if parts[0] == "path" else parts[1:]
             name = "/".join(parts)
-            extensions = kinds()[kind].extensions if kind in kinds().by_name else ()
+            is_folder = bool({"dir", "folder", "directory", "outdir"} & set(words_of(name)))
+            extensions = kinds()[kind].extensions if kind in kinds().by_name and not is_folder else ()
             if name and extensions and value.startswith("<") and kinds().of_extension(name) is None:
                 name = f"{name}.{extensions[0]}"
             path = f"{self.output_folder()}/{name}".rstrip("/")
