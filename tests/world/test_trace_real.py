@@ -309,3 +309,29 @@ def test_an_untraced_child_can_do_nothing_and_is_recorded(bench: Bench) -> None:
 def test_new_namespaces_are_refused_and_recorded(bench: Bench) -> None:
     facts = run(bench, "ctypes.CDLL(None).unshare(0x10000000)")
     assert [action.resource for action in facts.actions if action.kind.value == "refused"] == ["unshare"]
+
+
+def test_a_path_changed_by_a_second_thread_does_not_hide_what_was_opened(bench: Bench) -> None:
+    # The tracer may print either name; the descriptor that the kernel gave is what counts.
+    source = (
+        "import threading, time\n"
+        "innocent = b'/home/sam/project/innoce.t'\n"
+        "assert len(innocent) == len(S), (len(innocent), len(S))\n"
+        "open(innocent, 'w').close()\n"
+        "buffer = ctypes.create_string_buffer(innocent)\n"
+        "def flip():\n"
+        "    while not over:\n"
+        "        buffer.value = S.encode(); buffer.value = innocent\n"
+        "over = False; threading.Thread(target=flip, daemon=True).start()\n"
+        "l = ctypes.CDLL(None); end = time.time() + 3; opened = set()\n"
+        "while time.time() < end and len(opened) < 2:\n"
+        "    f = l.open(buffer, 0)\n"
+        "    if f >= 0: opened.add(os.readlink(f'/proc/self/fd/{f}')); os.close(f)\n"
+        "over = True\n"
+        "open('/home/sam/opened', 'w').write(' '.join(opened))"
+    )
+    facts = run(bench, source)
+    opened = (bench.home / "opened").read_text().split()
+    assert opened
+    for path in opened:
+        assert ("read", path) in done(facts)
