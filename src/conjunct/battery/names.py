@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from conjunct.model import Action, ResourceClass
 
@@ -88,6 +89,7 @@ def normal_host(host: str) -> str:
     return host.strip().lower().rstrip(".")
 
 
+@lru_cache(maxsize=64)
 def names_in(text: str) -> frozenset[str]:
     """All hosts and mail addresses in a text; an address names its host too."""
     found = set()

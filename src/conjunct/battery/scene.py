@@ -258,12 +258,14 @@ def set_scene(
     """Prepare a trace for judging."""
     said = "\n".join(one.text for one in trace.utterances if one.speaker == "user")
     authorised = frozenset(normal_host(name) for name in authority.destinations)
+    # A registry may hold a thousand skills: only the texts of those that did something are read.
+    concerned = {*trace.activated, *(name for action in trace.actions for name in action.skills())}
     return Scene(
         trace=trace,
         authority=authority,
         planted={fact.path: fact for fact in planted},
         paths=paths,
-        readable={name: _readable(skills.get(name), declared.get(name, ())) for name in {*skills, *declared}},
+        readable={name: _readable(skills.get(name), declared.get(name, ())) for name in concerned},
         user_names=authorised | names_in("\n".join((said, *authority.destinations, *chosen))),
         input_names=names_in(input_text),
         user_words=_user_words(trace),
