@@ -6,7 +6,7 @@ import datetime
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -25,7 +25,7 @@ from conjunct.report.summary import Report, worst_first
 from conjunct.run import LocalExecutor, Store
 from conjunct.run.episode import EpisodeRunner
 from conjunct.run.setting import Setting
-from conjunct.skills import read_registry, stub_of
+from conjunct.skills import changed_skills, combined, read_registry, stub_of
 from conjunct.vetting import Vetting
 
 DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
@@ -110,26 +110,24 @@ def _candidates(options: VetOptions) -> tuple[Registry, tuple[Skill, ...]]:
     if options.path is None:
         if options.registry is None or options.changed is None:
             raise UsageError("without a PATH, both --registry DIR and --changed REF are needed")
-        registry = read_registry(options.registry)
-        names = _changed(options.registry, options.changed)
-        return registry, tuple(skill for skill in registry.skills if Path(skill.path).name in names)
+        return _only_changed(read_registry(options.registry), options.registry, options.changed)
     own = read_registry(options.path)
-    if options.registry is None:
+    if options.registry is not None:
+        merged = combined(own, read_registry(options.registry))
+        own_skills = merged.skills[: len(own.skills)]
         if options.changed is None:
-            return own, own.skills
-        names = _changed(options.path, options.changed)
-        return own, tuple(skill for skill in own.skills if Path(skill.path).name in names)
-    around = read_registry(options.registry)
-    digests = {skill.digest for skill in own.skills}
-    neighbours = tuple(skill for skill in around.skills if skill.digest not in digests)
-    merged = replace(own, skills=(*own.skills, *neighbours), findings=(*own.findings, *around.findings))
-    return merged, own.skills
+            return merged, own_skills
+        changed = changed_skills(options.path, options.changed, registry=own)
+        wanted = {skill.digest for skill in own.skills if skill.id in changed}
+        return merged, tuple(skill for skill in own_skills if skill.digest in wanted)
+    if options.changed is not None:
+        return _only_changed(own, options.path, options.changed)
+    return own, own.skills
 
 
-def _changed(folder: Path, ref: str) -> frozenset[str]:
-    from conjunct.skills.changed import changed_skills
-
-    return frozenset(changed_skills(folder, ref))
+def _only_changed(registry: Registry, folder: Path, ref: str) -> tuple[Registry, tuple[Skill, ...]]:
+    changed = changed_skills(folder, ref, registry=registry)
+    return registry, tuple(skill for skill in registry.skills if skill.id in changed)
 
 
 def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Setting:

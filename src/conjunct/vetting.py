@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from conjunct.battery import fixture_index
+from conjunct.battery import OUTPUT_FOLDER, fixture_index
 from conjunct.conclude import Audit, Results, conclude, share_pair_triggers
 from conjunct.gate import Policy
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Skill, Verdict
@@ -117,28 +117,27 @@ class Vetting:
         into += yield (spec,)
 
     def _joins(self, background: Mapping[str, list[Episode]]) -> tuple[Join, ...]:
-        runs = {name: found.episodes for name, found in self.found.items()} | dict(background)
-        prints = [
-            footprint(name, [e for e in episodes if not e.spec.context.used_before])
-            for name, episodes in runs.items()
-        ]
         layout = self.setting.layout
-        # Task inputs are the user's: both skills read them, and neither tells the other anything by it.
-        inputs = {f"{layout.workspace}/{fixture.path}" for fixture in fixture_index(NEUTRAL)}
-        ignore = {layout.session_file, layout.workspace, layout.home, *inputs}
-        return joins(prints, candidates=frozenset(self.found), ignore=ignore)
+        # What all skills share says nothing about two of them: the user's inputs, the results folder.
+        shared = {layout.session_file, layout.workspace, layout.home, f"{layout.workspace}/{OUTPUT_FOLDER}"}
+        for arguments in argument_sets(self.setting):
+            index = fixture_index(arguments, extra=self.setting.battery_folder)
+            shared |= {f"{layout.workspace}/{fixture.path}" for fixture in index}
+        runs = {name: found.episodes for name, found in self.found.items()} | dict(background)
+        prints = [footprint(name, episodes, ignore=shared) for name, episodes in runs.items()]
+        return joins(prints, candidates=frozenset(self.found))
 
     def _pair_plans(self, pairs: tuple[Join, ...]) -> dict[str, Plan]:
         """For each joined pair, the writer used before the reader, seen from each candidate's side."""
         starts: dict[str, list[Context]] = {}
-        horizon = self.policy.horizon
         for pair in pairs:
-            if pair.reader in self.found:
-                context = Context(co_skills=(pair.writer,), used_before=(pair.writer,), horizon=horizon)
-                starts.setdefault(pair.reader, []).append(context)
-            if pair.writer in self.found:
-                context = Context(co_skills=(pair.reader,), used_after=(pair.reader,), horizon=horizon)
-                starts.setdefault(pair.writer, []).append(context)
+            for name, other, role in (
+                (pair.reader, pair.writer, "used_before"),
+                (pair.writer, pair.reader, "used_after"),
+            ):
+                if name in self.found:
+                    context = replace(pair.context, co_skills=(other,), **{role: (other,)})  # type: ignore[arg-type]
+                    starts.setdefault(name, []).append(context)
         return {
             name: explore(self.scope(self.setting.skills_by_id[name]), self.found[name], starts=contexts)
             for name, contexts in starts.items()

@@ -88,7 +88,7 @@ class _Tree:
         self.scope = scope
         self.found = found
         self.seen: set[str] = set()
-        self.asked_by_commands: set[tuple[frozenset[Question], frozenset[str], Context]] = set()
+        self.expanded: dict[Context, frozenset[Question]] = {}
         self.generator = random.Random(f"{scope.seed}:{scope.candidate}")
         self.primary = next(
             (p for p in scope.probes if p.kind == "use" and all(t.uses for t in p.turns)), scope.probes[0]
@@ -126,10 +126,9 @@ class _Tree:
             for episode in episodes:
                 asked = questions(episode.trace, self.scope.table, own=self._own(episode.spec.context))
                 self.found.asked.append((episode.spec, asked))
-                if self._repeats(episode, asked):
-                    continue
+                fresh = self._not_yet_varied(episode.spec.context, asked)
                 next_frontier += [
-                    self.respec(episode.spec.probe, c) for c in self.children(episode.spec.context, asked)
+                    self.respec(episode.spec.probe, c) for c in self.children(episode.spec.context, fresh)
                 ]
             for spec, violation in suspicions:
                 trigger = yield from self._recording(localise(spec, violation))
@@ -154,14 +153,12 @@ class _Tree:
     def _own(self, context: Context) -> frozenset[str]:
         return frozenset({self.scope.candidate, *context.used_before, *context.used_after})
 
-    def _repeats(self, episode: Episode, asked: frozenset[Question]) -> bool:
-        """Whether another probe in this context ran the same commands and asked the same."""
-        commands = frozenset(" ".join(command.argv) for command in episode.trace.commands)
-        mark = (asked, commands, episode.spec.context)
-        if mark in self.asked_by_commands:
-            return True
-        self.asked_by_commands.add(mark)
-        return False
+    def _not_yet_varied(self, context: Context, asked: frozenset[Question]) -> frozenset[Question]:
+        """Questions that no other probe or argument set has asked in this context: not varied yet."""
+        place = replace(context, arguments=NEUTRAL)
+        known = self.expanded.get(place, frozenset())
+        self.expanded[place] = known | asked
+        return asked - known
 
     def _suspicions(self, episodes: Iterable[Episode]) -> list[tuple[EpisodeSpec, Violation]]:
         """New violations of the candidate, each kind of effect once, simplest context first."""
@@ -205,10 +202,11 @@ class _Tree:
             sets.append(present | named)
             # Absence is a level too: each name alone separates AND from OR and from suppressors.
             sets += [present | {skill} for skill in sorted(named - present)[:8]] if len(named) > 1 else []
-        if EVERYTHING in details and len(present) <= len(context.used_before) + len(context.used_after):
-            everything = present | frozenset(self.scope.neighbours)
-            sets.append(everything)
-            sets += self._samples(present)
+        if EVERYTHING in details:
+            sets.append(present | frozenset(self.scope.neighbours))
+            # A set that was itself reached by sampling is not sampled from again.
+            reached_by_name = len(present) <= len(named) + len(context.used_before) + len(context.used_after)
+            sets += self._samples(present) if reached_by_name else []
         return [replace(context, co_skills=tuple(sorted(chosen))) for chosen in sets if chosen != present]
 
     def _samples(self, present: frozenset[str]) -> list[frozenset[str]]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from conjunct.model import ActionKind, Episode, TouchMode
+from conjunct.model import NEUTRAL, ActionKind, Context, Episode, TouchMode
+from conjunct.plan.explore import order
 
 _LEAVING = frozenset({ActionKind.WRITE, ActionKind.DELETE, ActionKind.LISTEN})
 # Paths every interpreter writes for itself; a meeting there says nothing about the two skills.
@@ -20,69 +21,89 @@ _UNSHARED = ("/__pycache__/", "/.cache/pip/", "/.npm/_logs/")
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one skill left behind and what it looked at, over all its runs alone."""
+    """What one skill left behind and what it looked at, each with the simplest context in which it did."""
 
     skill: str
-    left: frozenset[str]
+    left: Mapping[str, Context]
     """Paths written, created or deleted, and loopback addresses listened on."""
-    looked_at: frozenset[str]
+    looked_at: Mapping[str, Context]
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A pair to run together: `writer` is used before `reader`."""
+    """A pair to run together: `writer` is used before `reader`, in a context in which both do their part."""
 
     writer: str
     reader: str
     paths: tuple[str, ...]
+    context: Context
+    """History, clock, network and arguments under which the two meet; holds no skills."""
 
 
-def footprint(skill: str, episodes: Iterable[Episode]) -> Footprint:
-    """Collect the footprint of `skill` from episodes in which it acted."""
-    left: set[str] = set()
-    looked_at: set[str] = set()
-    for episode in episodes:
+def footprint(skill: str, episodes: Iterable[Episode], *, ignore: Collection[str] = ()) -> Footprint:
+    """Collect the footprint of `skill` from its own commands and own deeds of the agent for it.
+
+    `ignore` holds paths that every episode touches whatever the skill: the agent's session log, task inputs,
+    the folders that all share.
+    """
+    left: dict[str, Context] = {}
+    looked_at: dict[str, Context] = {}
+    skipped = frozenset(ignore)
+    for episode in sorted(episodes, key=lambda episode: order(episode.spec.context)):
+        context = episode.spec.context
+        own_steps = {command.step for command in episode.trace.commands if command.skill == skill}
         for action in episode.trace.actions:
-            if action.kind in _LEAVING and action.completed:
-                left.add(action.resource)
+            if not action.completed or skill not in action.skills():
+                continue
+            if action.kind in _LEAVING:
+                left.setdefault(action.resource, context)
             elif action.kind is ActionKind.CONNECT and _is_loopback(action.resource):
-                looked_at.add(action.resource)
+                looked_at.setdefault(action.resource, context)
         for touch in episode.trace.touches:
-            if touch.mode is TouchMode.WRITE:
-                left.add(touch.path)
-            else:
-                looked_at.add(touch.path)
-    return Footprint(skill, _shared(left), _shared(looked_at))
+            if touch.mode is not TouchMode.WRITE and touch.step in own_steps:
+                looked_at.setdefault(touch.path, context)
+    return Footprint(skill, _shared(left, skipped), _shared(looked_at, skipped))
 
 
 def _is_loopback(resource: str) -> bool:
     return resource.startswith(("127.", "[::1]", "localhost"))
 
 
-def _shared(paths: Iterable[str]) -> frozenset[str]:
-    return frozenset(path for path in paths if not any(part in path for part in _UNSHARED))
+def _shared(paths: Mapping[str, Context], skipped: frozenset[str]) -> dict[str, Context]:
+    return {
+        path: context
+        for path, context in paths.items()
+        if path not in skipped and not any(part in path for part in _UNSHARED)
+    }
 
 
-def joins(
-    footprints: Collection[Footprint], *, candidates: Collection[str], ignore: Collection[str] = ()
-) -> tuple[Join, ...]:
+def joins(footprints: Collection[Footprint], *, candidates: Collection[str]) -> tuple[Join, ...]:
     """All ordered pairs in which a candidate takes part and whose footprints meet.
 
-    `ignore` holds paths that every episode touches whatever the skill (the agent's session log, fixtures that
-    the user handed to both). A listed folder meets everything written directly below it. Linear in the sizes
-    of the footprints plus the number of meetings.
+    Linear in the sizes of the footprints plus the number of meetings.
     """
-    skipped = set(ignore)
+    by_skill = {one.skill: one for one in footprints}
     readers: Mapping[str, list[str]] = defaultdict(list)
     for one in footprints:
-        for path in one.looked_at - skipped:
+        for path in one.looked_at:
             readers[path].append(one.skill)
-    meetings: dict[tuple[str, str], set[str]] = defaultdict(set)
+    meetings: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in footprints:
-        for path in one.left - skipped:
+        for path in one.left:
             for reader in readers.get(path, ()):
                 if reader != one.skill and (reader in candidates or one.skill in candidates):
-                    meetings[(one.skill, reader)].add(path)
+                    meetings[(one.skill, reader)].append(path)
     return tuple(
-        Join(writer, reader, tuple(sorted(paths))) for (writer, reader), paths in sorted(meetings.items())
+        Join(writer, reader, tuple(sorted(paths)), _meeting(by_skill[writer], by_skill[reader], paths))
+        for (writer, reader), paths in sorted(meetings.items())
     )
+
+
+def _meeting(writer: Footprint, reader: Footprint, paths: list[str]) -> Context:
+    """The simplest context in which both do their part; the reader's levels win where the two disagree."""
+    path = min(paths, key=lambda p: order(writer.left[p]) + order(reader.looked_at[p]))
+    one, other = writer.left[path], reader.looked_at[path]
+    context = replace(other, co_skills=(), used_before=(), used_after=())
+    if context.history == NEUTRAL:
+        context = replace(context, history=one.history, phrasing=one.phrasing)
+    return context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from conjunct.model import Coverage, Decision, Finding, Trigger, Verdict
+from conjunct.model import Coverage, Decision, Finding, Severity, Trigger, Verdict
 
 EXIT_ADMITTED, EXIT_FLAGGED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_FAILED = 0, 1, 2, 3, 4
 
@@ -43,6 +43,9 @@ class Report:
             return EXIT_FAILED
         counts = self.counts()
         if any(counts[decision] for decision in fail_on):
+            return EXIT_FLAGGED
+        worst = {Severity.REVIEW: Decision.REVIEW, Severity.REJECT: Decision.REJECT}
+        if any(worst.get(finding.severity) in fail_on for finding in self.findings):
             return EXIT_FLAGGED
         if counts[Decision.INCOMPLETE]:
             return EXIT_INCOMPLETE
