@@ -269,6 +269,7 @@ def _linking(old: Place, new: Place) -> Reader:
             recorder.touch(process, target, TouchMode.WRITE, found=call.error == "EEXIST")
             return
         recorder.touch(process, target, TouchMode.WRITE, found=True)
+        recorder.transient.created(target)
         recorder.act_on(process, ActionKind.WRITE, target, detail=(("change", "link"), ("target", source)))
         recorder.ledger.link(source, target, process.actor, symbolic=False)
 
@@ -284,6 +285,7 @@ def _symbolic(place: Place) -> Reader:
         recorder.touch(process, path, TouchMode.STAT, found=call.error == "EEXIST")
         recorder.touch(process, path, TouchMode.WRITE, found=call.succeeded or call.error == "EEXIST")
         if call.succeeded:
+            recorder.transient.created(path)
             detail = (("change", "link"), ("target", target), ("symbolic", "yes"))
             recorder.act_on(process, ActionKind.WRITE, path, detail=detail)
             recorder.ledger.link(target, path, process.actor, symbolic=True)

@@ -209,13 +209,16 @@ def _accept(recorder: Recorder, process: TracedProcess, call: Call) -> None:
 
 def _kill(pid_index: int, signal_index: int) -> Reader:
     def read(recorder: Recorder, process: TracedProcess, call: Call) -> None:
-        if call.error == "ESRCH":
-            recorder.touch(process, "/proc/0", TouchMode.EVERYTHING, found=False)
-            return
         inside, outside = translated_pid(call.argument(pid_index))
         name = call.argument(signal_index)
+        # strace does not translate the pid of a process that has ended: it may still be one of the family.
+        if inside == 0 or abs(inside) in process.family:
+            return
         target = recorder.table.tasks.get(abs(outside))
-        if inside == 0 or (target is not None and target.step == process.step and inside != -1):
+        if target is not None and target.step == process.step and inside != -1:
+            return
+        if call.error == "ESRCH":
+            recorder.touch(process, f"/proc/{abs(inside)}", TouchMode.EVERYTHING, found=False)
             return
         if name == "0":
             recorder.touch(process, f"/proc/{abs(inside)}", TouchMode.EVERYTHING, found=True)

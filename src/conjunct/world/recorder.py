@@ -182,7 +182,7 @@ class Recorder:
         `asked` is the path by which it was opened, where a link led from there to `path`.
         """
         self.touch(process, path, TouchMode.READ, found=True)
-        if self.is_noise(path):
+        if self.is_noise(path) or meaning(path).path != path:
             return
         # The class is judged by the code that opened the file; the actors include what was loaded with it.
         names = {path: ""}

@@ -86,6 +86,8 @@ def classify_path(
 def _class_by_place(path: str, layout: Layout) -> ResourceClass:
     if path.startswith(("memfd:", "sysv:", "mqueue:", "@")):
         return ResourceClass.TEMPORARY
+    if _inactive().match(path):
+        return _class_by_place(path.partition("/.git/")[0] + "/config", layout)
     workspace = layout.workspace
     if path == workspace:
         return ResourceClass.WORKSPACE
@@ -161,6 +163,11 @@ def _path_table() -> tuple[frozenset[str], tuple[str, ...], re.Pattern[str], dic
     folders = frozenset(item.rstrip("/") for item in prefixes)
     pseudo: dict[str, str] = dict(table["pseudo"])
     return exact | folders, prefixes, _union(table["everything"]), pseudo
+
+
+@cache
+def _inactive() -> re.Pattern[str]:
+    return _union(_table()["inactive"])
 
 
 @cache
