@@ -28,6 +28,9 @@ ALL_PHRASINGS = -1
 """History level that holds all wordings of a family one after another: a guard on any of them fires."""
 
 
+_CONJUNCTIVE = frozenset({FactorKind.HISTORY, FactorKind.CO_SKILLS})
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What may vary for one candidate, and how far."""
@@ -155,9 +158,13 @@ class _Tree:
 
     def _not_yet_varied(self, context: Context, asked: frozenset[Question]) -> frozenset[Question]:
         """Questions that no other probe or argument set has asked in this context: not varied yet."""
-        place = replace(context, arguments=NEUTRAL)
-        known = self.expanded.get(place, frozenset())
-        self.expanded[place] = known | asked
+        known = self.expanded.get(context, frozenset())
+        self.expanded[context] = known | asked
+        if context.arguments != NEUTRAL:
+            # What a request is about may be part of a conjunction with history and neighbours; the other
+            # factors are varied under the neutral arguments only.
+            elsewhere = self.expanded.get(replace(context, arguments=NEUTRAL), frozenset())
+            known |= frozenset(question for question in elsewhere if question.factor not in _CONJUNCTIVE)
         return asked - known
 
     def _suspicions(self, episodes: Iterable[Episode]) -> list[tuple[EpisodeSpec, Violation]]:
