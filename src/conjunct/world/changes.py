@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conjunct.model import Touch, TouchMode
+from conjunct.world.clock import PRELOAD, START
 from conjunct.world.effects import Snapshot, WorldFiles
 from conjunct.world.fingerprint import Fingerprints
 from conjunct.world.spec import EffectKind, FileEffect, Observation
@@ -24,8 +25,10 @@ _CONSTANT = (
     "/dev/null",
     "/dev/zero",
     "/dev/urandom",
+    START,
+    PRELOAD,
 )
-"""Places that no carrier can be in: the same in every world of one host."""
+"""Places that no carrier can be in: the same in every world of a host; the clock is in the memo's key."""
 
 
 @dataclass(frozen=True, slots=True)

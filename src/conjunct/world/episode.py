@@ -15,6 +15,7 @@ from pathlib import Path
 from conjunct.errors import WorldError
 from conjunct.world.capture import Pipe, Streams
 from conjunct.world.changes import ChangeLog
+from conjunct.world.clock import START, start_file
 from conjunct.world.effects import WorldFiles
 from conjunct.world.layers import package_folders
 from conjunct.world.limits import Watchdog
@@ -55,6 +56,8 @@ class Plan:
     environment: tuple[tuple[str, str], ...]
     planted: tuple[Planted, ...]
     authority: Authority
+    clock: bool = False
+    """Whether programs can be given another clock than the host's."""
     index: PackageIndex | None = None
     """Plays the package registries for exactly what is installed."""
 
@@ -73,6 +76,7 @@ class EpisodeService:
             home=home,
             layers=plan.layers,
             system=plan.system,
+            fresh=((START, start_file(plan.spec)),) if plan.clock else (),
             provided=plan.binds,
             limits=self._limits,
         )
@@ -94,6 +98,7 @@ class EpisodeService:
             packages={folder: skill for folder, skill in folders if folder != skill},
             planted=plan.planted,
             records=self._stage.root / RECORDS.lstrip("/"),
+            clock=plan.clock,
         )
         self._sandbox: Sandbox | None = None
         self._watchdog: Watchdog | None = None

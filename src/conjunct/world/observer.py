@@ -21,6 +21,7 @@ from conjunct.world.tape import TraceTape
 from conjunct.world.trace import EpisodeTrace, parse_command
 
 _TRACE_WAIT_SECONDS = 5.0
+_CLOCK_SHOWS = ("/proc/stat", "/proc/uptime", "/proc/driver/rtc")
 _OWN = (RECORDS, CONFIGURATION)
 
 
@@ -54,10 +55,12 @@ class Observer:
         packages: Mapping[str, str],
         planted: Sequence[Planted],
         records: Path,
+        clock: bool,
     ) -> None:
         """`packages`: folder below the skills folder to skill id, where they differ.
 
-        `records`: where stand-ins leave what they were asked, as seen from outside.
+        `records`: where stand-ins leave what they were asked, as seen from outside. `clock`: whether programs
+        see the clock of the level.
         """
         self._changes = changes
         self._sinkhole = sinkhole
@@ -70,6 +73,7 @@ class Observer:
         self._tape: TraceTape | None = None
         self._trace: EpisodeTrace | None = None
         self._records = records
+        self._clock = clock
         self._packages = dict(packages)
         self._survivors: tuple[int, ...] = ()
         self._last: Command | None = None
@@ -122,7 +126,7 @@ class Observer:
             stand_ins=tuple(dict.fromkeys(call.stand_in for call in records.calls)),
             outlived=bool(outlived),
             lines_run=tuple(self._of_package(records.lines)),
-            assumed=facts.assumed,
+            assumed=(*facts.assumed, *self._clock_assumed(facts)),
         )
         return CommandResult(
             record=record,
@@ -134,6 +138,16 @@ class Observer:
             uncut=reasons_not_to_cut(facts, outlived, change.special),
             before=change.before,
             undetermined=(*facts.undetermined, *_cut_short(ending)),
+        )
+
+    def _clock_assumed(self, facts: CommandFacts) -> tuple[str, ...]:
+        """Why the command may have seen another time than that of the level."""
+        if not self._clock:
+            return ("the clock of the level is not applied: there is no library for it",)
+        return tuple(
+            f"the kernel's clock shows in {touch.path}"
+            for touch in facts.touches
+            if touch.path in _CLOCK_SHOWS
         )
 
     def _of_package(

@@ -117,14 +117,15 @@ def set_stage(
     home: str,
     layers: Sequence[Path],
     system: Path,
+    fresh: Sequence[tuple[str, bytes]],
     provided: Sequence[tuple[str, str]],
     limits: Limits,
 ) -> Stage:
     """Mount the tree of one episode at `place`, visible to this mount namespace only.
 
-    `provided`: (folder of the host, folder in the world) to be shown read-only.
-    `layers`: read-only folders with the parts of `home`, uppermost first; `system`: the folder that holds
-    `etc` and the like. Raises `WorldError`.
+    `layers`: read-only folders with the parts of `home`, uppermost first. `system`: the folder that holds
+    `etc` and the like; `fresh`: (path in the world, content) of system files that are this episode's own.
+    `provided`: (folder of the host, folder in the world) to be shown read-only. Raises `WorldError`.
     """
     try:
         kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
@@ -143,7 +144,7 @@ def set_stage(
         Path("none").mkdir()
         for name in (*SYSTEM_FOLDERS, *WRITABLE_FOLDERS, home.lstrip("/"), "usr", "proc"):
             (root / name).mkdir(parents=True, exist_ok=True)
-        _mount_system(root, system)
+        _mount_system(root, system, fresh)
         (root / RECORDS.lstrip("/")).mkdir()
         for name in WRITABLE_FOLDERS:
             (root / name).chmod(0o755 if name == "run" else _STICKY)
@@ -169,22 +170,37 @@ def _bound_shared_memory(limits: Limits) -> None:
         Path("/proc/sys/kernel/msgmni").write_text("64", "ascii")
 
 
-def _mount_system(root: Path, system: Path) -> None:
+def _mount_system(root: Path, system: Path, fresh: Sequence[tuple[str, bytes]]) -> None:
     _veil("/usr", root / "usr")
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         host = Path("/") / name
         if host.is_symlink():
             (root / name).symlink_to(host.readlink())
-    for name in ("sys", "vartmp"):
+    for name in ("sys", "vartmp", "e"):
         Path(name).mkdir()
     Path("y").symlink_to(system)
     try:
-        kernel.mount("overlay", "sys", "overlay", kernel.MS_RDONLY, "lowerdir=y:none,userxattr")
+        _write_fresh(Path("e"), fresh, system)
+        kernel.mount("overlay", "sys", "overlay", kernel.MS_RDONLY, "lowerdir=e:y:none,userxattr")
     except OSError:
         shutil.copytree(system, "sys", symlinks=True, dirs_exist_ok=True)
+        _write_fresh(Path("sys"), fresh, system)
     for name in SYSTEM_FOLDERS:
         kernel.mount(f"sys/{name}", root / name, "", kernel.MS_BIND)
     kernel.mount("vartmp", root / "var/tmp", "", kernel.MS_BIND)
+
+
+def _write_fresh(folder: Path, fresh: Sequence[tuple[str, bytes]], system: Path) -> None:
+    """Write files of this episode with the times that everything of the system has."""
+    places = [folder]
+    for path, content in fresh:
+        place = folder / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+        places += [place.parent, place]
+    moment = system.stat().st_mtime_ns
+    for place in places:
+        os.utime(place, ns=(moment, moment))
 
 
 def _mount_provided(provided: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -175,6 +175,7 @@ def _plan(spec: WorldSpec, runtime: Runtime | None, folder: Path, identity: tupl
         environment=_environment(spec, runtime),
         planted=planted(spec),
         authority=runtime.authority() if runtime is not None else _authority(folder),
+        clock=runtime is not None and runtime.has_clock,
         index=runtime.index() if runtime is not None else None,
     )
 
@@ -233,7 +234,7 @@ def _environment(spec: WorldSpec, runtime: Runtime | None) -> tuple[tuple[str, s
         "SHELL": "/bin/bash",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        **dict(runtime.environment() if runtime is not None else ()),
+        **dict(runtime.environment(spec.layout) if runtime is not None else ()),
         **dict(minted_environment(spec)),
         **dict(spec.environment),
     }
