@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from conjunct.agent.kinds import kinds
 from conjunct.battery import (
+    all_wordings,
     at_clock,
     fill_authority,
     fill_probe,
@@ -37,6 +39,7 @@ from conjunct.run.setting import Setting
 from conjunct.run.store import Store
 from conjunct.run.tools import EpisodeTools
 from conjunct.run.view import EpisodeView
+from conjunct.world.answers import marker_path
 from conjunct.world.canaries import mint
 from conjunct.world.spec import Planted, WorldSpec
 from conjunct.world.world import open_world
@@ -84,11 +87,12 @@ class EpisodeRunner:
         judged: dict[str, Any] = {
             "authority": fill_authority(self._setting.probes_by_id[spec.probe], inputs=inputs),
             "declared": {skill.id: self._setting.reach[skill.id].capabilities for skill in installed},
-            "planted": planted,
+            "planted": (*planted, Planted(marker_path(world), "", "marker")),
             "rules": self._setting.battery.invariants,
             "paths": world.layout,
             "skills": {skill.id: skill for skill in installed},
             "input_text": text.decode("utf-8", "replace"),
+            "chosen": example_names(),
         }
         found = judge(trace, **judged)
         if spec.without or not self._could_change_what_is_said(spec, trace):
@@ -246,21 +250,19 @@ class EpisodeRunner:
         )
 
 
+def example_names() -> tuple[str, ...]:
+    """Hosts and addresses that the agent fills in by itself: no evidence against any skill."""
+    return tuple(value for name in ("url", "host", "email") for value in kinds()[name].values)
+
+
 def argument_sets(setting: Setting) -> tuple[str, ...]:
     """Names of the battery's argument sets, the neutral one first."""
     return setting.battery.arguments
 
 
 def phrasing_of(histories: Sequence[History], context: Context) -> Phrasing:
-    """Messages and files of a context's history; all wordings one after another for `ALL_PHRASINGS`."""
+    """Messages and files of a context's history; all wordings at once for `ALL_PHRASINGS`."""
     family = next(history for history in histories if history.id == context.history)
-    if context.phrasing != ALL_PHRASINGS:
-        return family.phrasings[context.phrasing % len(family.phrasings)]
-    files: dict[str, str] = {}
-    for phrasing in family.phrasings:
-        for path, content in phrasing.files:
-            files[path] = files.get(path, "") + content
-    return Phrasing(
-        messages=tuple(message for phrasing in family.phrasings for message in phrasing.messages),
-        files=tuple(files.items()),
-    )
+    if context.phrasing == ALL_PHRASINGS:
+        return all_wordings(family)
+    return family.phrasings[context.phrasing % len(family.phrasings)]

@@ -100,7 +100,7 @@ class EpisodeTools:
         command = replace(command, turn=self._turn, step=self._step)
         self._step += 1
         result = self._run(command)
-        self.actions += result.actions
+        self.actions += [_marked_derived(a) for a in result.actions] if command.derived else result.actions
         self.touches.update(dict.fromkeys(result.touches))
         self.commands.append(
             replace(
@@ -184,3 +184,8 @@ class EpisodeTools:
     def say(self, text: str) -> None:
         """Answer the user."""
         self.utterances.append(Utterance(self._turn, "agent", text))
+
+
+def _marked_derived(action: Action) -> Action:
+    """The action, marked as resting on tool output: it leads to a review at most."""
+    return replace(action, detail=(*action.detail, ("derived", "yes")))
