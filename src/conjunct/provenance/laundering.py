@@ -26,6 +26,9 @@ _STOP = frozenset(
      "your", "are", "can", "all", "any", "via", "not", "you", "its", "has"}
 )  # fmt: skip
 
+_IN_TESTS = re.compile(r"(?:^|/)(?:tests?|fixtures|examples)/")
+"""Folders whose code is not part of what a skill does when it is used."""
+
 Class = tuple[ActionKind, ResourceClass]
 
 
@@ -108,7 +111,9 @@ def laundering_findings(
     to a neighbour is no more than a likeness.
     """
     own = neighbour_of(skill, reach)
-    telling = [item for item in undeclared if item.code in _UNDECLARED]
+    telling = [
+        item for item in undeclared if item.code in _UNDECLARED and not _IN_TESTS.search(item.file or "")
+    ]
     yield from _squatting(own, neighbourhood, telling)
     if not telling:
         return

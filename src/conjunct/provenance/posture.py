@@ -90,7 +90,7 @@ def _conceal(
             "claims.hidden-text",
             f"an instruction stands in {means}, where a reader of the page does not see it",
             action,
-            Severity.REVIEW,
+            Severity.NOTE if means == "base64" and action.file != checked.skill.manifest else Severity.REVIEW,
             "Is this hidden instruction meant to be there?",
         )
         return

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources as package_files
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -24,6 +25,17 @@ _UPLOAD = frozenset(
     {"-d", "-F", "-T", "--data", "--form", "--upload-file", "--json", "--post-data", "--post-file",
      "--body-data", "--body-file", "-InFile", "-Body"}
 )  # fmt: skip
+_RUNNER_OPTIONS = (
+    "--with",
+    "--python",
+    "-p",
+    "--extra",
+    "--group",
+    "--project",
+    "--directory",
+    "--env-file",
+    "--from",
+)
 _METHODS = {"POST", "PUT", "PATCH"}
 _FETCHED_CODE = re.compile(
     r"\.(?:sh|bash|py|js|mjs|ps1|rb|pl|exe|msi|pkg|dmg|run|bin|AppImage|jar)$", re.IGNORECASE
@@ -79,6 +91,7 @@ def unwrap(argv: Sequence[str]) -> list[str]:
     for _ in range(6):
         while words and re.match(r"^\w+=", words[0]):
             words = words[1:]
+        words = _behind_runner(words)
         if not words or program_name(words[0]) not in wrappers:
             break
         name, rest = program_name(words[0]), words[1:]
@@ -93,6 +106,18 @@ def unwrap(argv: Sequence[str]) -> list[str]:
             break
         words = rest
     return words
+
+
+def _behind_runner(words: list[str]) -> list[str]:
+    """The command that `uv run`, `poetry run` and the like start in an environment of theirs."""
+    if len(words) < 3 or program_name(words[0]) not in ("uv", "poetry", "pipenv", "pdm", "hatch", "rye"):
+        return words
+    if words[1] != "run":
+        return words
+    rest = words[2:]
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in _RUNNER_OPTIONS else rest[1:]
+    return rest or words
 
 
 def fetched_url(argv: Sequence[str]) -> str | None:
@@ -112,6 +137,9 @@ def fetched_url(argv: Sequence[str]) -> str | None:
 
 def list_command(argv: Sequence[str], place: Place, seen: Sightings, downloads: Downloads) -> None:
     """Record what one command does. Code strings (`bash -c`, `python -c`) are the caller's to parse."""
+    for option, value in pairwise(argv):
+        if option in ("--with", "--from") and program_name(argv[0]) in ("uv", "uvx"):
+            _install("uv", [value], [value], place, seen, downloads)
     words = unwrap(argv)
     if not words:
         return
@@ -221,13 +249,15 @@ def _install(
 
 def _foreign_package(word: str) -> str | None:
     """The origin of a package argument that is not a name in the registry."""
-    text = word.removeprefix("git+")
-    found = URL.search(text)
+    text = word.split("@ ", 1)[-1].removeprefix("git+")
+    if re.match(r"^[\w.-]+(?:\[[\w,-]*\])?@(?:git\+)?https?://", text):
+        text = text.split("@", 1)[1].removeprefix("git+")
+    found = URL.match(text)
     if found:
         url = found.group(0)
         if resources.is_registry(url):
             return None
-        return from_repository(url) if "git+" in word or url.endswith(".git") else url
+        return from_repository(url) if "git+" in word or resources.repository_of(url) else url
     if text.startswith(("github:", "gitlab:", "bitbucket:")):
         service, _, rest = text.partition(":")
         return from_repository(f"https://{service}.com/{rest}")

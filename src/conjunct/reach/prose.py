@@ -38,6 +38,11 @@ _SECRET_WORDS = re.compile(
     r"\.env|cookies|wallets?|keychain)\b",
     re.I,
 )
+_INSTRUCTIONS = re.compile(
+    r"\.(?:md|txt|ya?ml|json)(?:$|\?)|instruct|prompt|directive|command|/tasks?\b", re.I
+)
+"""Addresses under which an agent finds orders, rather than a page for its user."""
+
 _STEPS = {
     DirectiveKind.OVERRIDE: ActionKind.OVERRIDE,
     DirectiveKind.CONCEAL: ActionKind.CONCEAL,
@@ -95,7 +100,7 @@ def _act(directive: Directive, place: Place, seen: Sightings) -> None:
         return
     if kind is ActionKind.REMOTE_CODE:
         for url in (*_things(directive.object).hosts, *_things(directive.target).hosts):
-            seen.network(place, kind, url)
+            seen.network(place, kind if _INSTRUCTIONS.search(url) else ActionKind.CONNECT, url)
         return
     objects = _things(directive.object)
     targets = _things(directive.target)
