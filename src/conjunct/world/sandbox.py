@@ -51,7 +51,9 @@ def bring_up_network(rules: str) -> None:
     """Loopback up; with `rules` (for nftables) every address is local, so that they can lead it anywhere."""
     links = ["link set lo up"]
     if rules:
-        links += ["route add local 0.0.0.0/0 dev lo", "route add local ::/0 dev lo"]
+        links.append("route add local 0.0.0.0/0 dev lo")
+        if Path("/proc/self/net/if_inet6").exists():
+            links.append("route add local ::/0 dev lo")
     _feed([program("ip"), "-batch", "-"], "\n".join(links) + "\n", "the loopback network")
     if rules:
         _feed([program("nft"), "-f", "-"], rules, "the redirection to the sinkhole")

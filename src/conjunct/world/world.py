@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
+import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from conjunct.world.runtime import Runtime
 
 
+_PATIENCE_SECONDS = 6.0
 _LATE_MODULES = ("encodings.idna", "encodings.latin_1", "encodings.utf_8_sig", "pickle", "pwd")
 """Modules that the standard library would load only when first needed."""
 
@@ -126,8 +129,19 @@ def open_world(
         yield World(channel, layout=spec.layout, planted=plan.planted)
     finally:
         channel.close()
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, 0)
+        _reap(pid)
+
+
+def _reap(pid: int) -> None:
+    """Wait for the supervisor, which ends by itself; one that is still busy with a command is ended."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    with contextlib.suppress(ChildProcessError, ProcessLookupError):
+        while os.waitpid(pid, os.WNOHANG)[0] == 0:
+            if time.monotonic() > deadline:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                return
+            time.sleep(0.001)
 
 
 @cache
