@@ -104,6 +104,17 @@ def test_a_path_that_only_starts_in_the_system_is_followed() -> None:
     assert kinds(facts, ActionKind.READ) == [f"{HOME}/.netrc"]
 
 
+def test_a_process_lives_as_long_as_one_of_its_threads() -> None:
+    lines = [
+        "9 clone(child_stack=NULL, flags=SIGCHLD) = 10",
+        "10 clone(child_stack=0x1, flags=CLONE_VM|CLONE_THREAD) = 11",
+        "10 +++ exited with 5 +++",
+    ]
+    assert read(*lines).outlived == (10,)
+    facts = read(*lines, "11 +++ exited with 0 +++")
+    assert facts.outlived == () and facts.processes[1].ended == "exit 5"
+
+
 def test_a_child_may_speak_before_its_parent_s_call_returns() -> None:
     facts = read(
         "9 vfork( <unfinished ...>",
@@ -469,7 +480,8 @@ def test_no_trace_whatever_breaks_the_reader(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(line)))
         cut = data.draw(st.sampled_from(["", "x", '"', "<", ">", "\\", "/"]))
         mangled.append(line[:at] + cut + line[at:] if data.draw(st.booleans()) else line)
-    read(*mangled, whole=False)
+    facts = read(*mangled, whole=False)
+    assert not [reason for reason in facts.undetermined if "reading the trace failed" in reason]
 
 
 def test_links_in_a_loop_and_long_moves_end() -> None:

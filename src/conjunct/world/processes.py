@@ -58,6 +58,7 @@ class TracedProcess:
     """Destinations off this machine from which it may have got what it writes."""
     binds_anywhere: bool = False
     """It let the system choose a port."""
+    leader_ended: str = ""
     ended: str = ""
 
     def child(self, call: Call) -> TracedProcess:
@@ -129,15 +130,11 @@ class ProcessTable:
     """All living tasks of an episode by the tracer's thread id."""
 
     tasks: dict[int, TracedProcess] = field(default_factory=dict)
-    inside: dict[int, TracedProcess] = field(default_factory=dict)
-    """By the pid that processes see; numbers may be used again, the last one wins."""
 
     def add(self, process: TracedProcess) -> None:
         """Take in a new process."""
         self.tasks[process.pid] = process
         process.tasks.add(process.pid)
-        if process.inside:
-            self.inside[process.inside] = process
 
     def add_thread(self, process: TracedProcess, tid: int) -> None:
         """Take in a further thread of a process."""
@@ -150,10 +147,8 @@ class ProcessTable:
         if process is None:
             return
         process.tasks.discard(tid)
-        if tid == process.pid or not process.ended:
-            process.ended = ended
-        if process.tasks:
-            # A leader that ended before its threads is a zombie: the process lives on.
-            process.ended = "" if tid != process.pid else process.ended
-        elif self.inside.get(process.inside) is process:
-            del self.inside[process.inside]
+        if tid == process.pid:
+            process.leader_ended = ended
+        # A leader that ended before its threads is a zombie: the process lives on.
+        if not process.tasks:
+            process.ended = process.leader_ended or ended

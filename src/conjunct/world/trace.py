@@ -198,8 +198,11 @@ class _CommandReader:
                     self._event(tid, text)
                     continue
                 self._call(tid, parse_call(text))
-            except (UnparsedLineError, ValueError, OverflowError):
+            except UnparsedLineError:
                 self._unparsed(line)
+            except Exception as error:
+                # A mistake of ours on a hostile line must not end the episode, nor pass for an observation.
+                self.recorder.undetermined[f"reading the trace failed: {type(error).__name__}"] = None
 
     # ---- lines
 
