@@ -61,9 +61,9 @@ class Client:
         except OSError as error:
             return f"failed {error}"
 
-    def raw(self, host: str, port: int, data: bytes) -> str:
+    def raw(self, host: str, port: int, data: bytes, patience: float = 5) -> str:
         try:
-            with socket.create_connection((host, port), 5) as connection:
+            with socket.create_connection((host, port), patience) as connection:
                 connection.sendall(data)
                 return connection.recv(200).decode("latin-1")
         except OSError as error:
@@ -158,7 +158,7 @@ def steps(client: Client, level: str) -> Mapping[str, Callable[[], str]]:
         "proxy": client.proxy,
         "pinned": client.distrust,
         "raw": lambda: client.raw("198.51.100.4", 4444, b"hello raw"),
-        "nothing": lambda: client.raw("198.51.100.5", 4445, b""),
+        "nothing": lambda: client.raw("198.51.100.5", 4445, b"", 0.3),
         "ssh": lambda: client.raw("198.51.100.6", 22, b"SSH-2.0-x\r\n"),
         "broken": lambda: client.raw("198.51.100.9", 80, b"GET / HTTP/9.9\r\nbad header\r\n\r\n"),
         "mail": lambda: client.mail(25),

@@ -25,6 +25,8 @@ from conjunct.world.spec import WorldSpec
 
 IDLE_SECONDS = 30.0
 """A connection on which nothing happens for so long is closed."""
+SILENT_SECONDS = 3.0
+"""A client that says nothing for so long waits for the server to speak first."""
 RECORDED_BYTES = 64 << 20
 """Bytes kept of one connection that is not HTTP."""
 
@@ -132,7 +134,11 @@ class Conversation:
     def _first_bytes(self, stream: Stream, arrival: Arrival) -> bytes:
         """The first bytes, left in the stream. A connection without any is recorded, and an error."""
         try:
-            start = stream.peek(IDLE_SECONDS)
+            try:
+                start = stream.peek(SILENT_SECONDS)
+            except TimeoutError:
+                stream.sendall(b"220 ready\r\n")
+                start = stream.peek(IDLE_SECONDS)
             if len(start) < 16 and start[:1] != b"\x16" and not arrival.tls:
                 time.sleep(0.002)  # a request line sent in two pieces
                 start = stream.peek(IDLE_SECONDS)
@@ -245,6 +251,8 @@ class Conversation:
             while data := stream.recv(1 << 16):
                 if not size and word:
                     stream.sendall(word)
+                elif not size:
+                    stream.connection.shutdown(socket.SHUT_WR)  # nothing to say, still listening
                 size += len(data)
                 digest.update(data)
                 kept += data[: max(0, RECORDED_BYTES - len(kept))]

@@ -78,7 +78,11 @@ class Certificates:
     """Server contexts by name, minted when first asked for. Thread-safe."""
 
     def __init__(self, authority: Authority, *, now: datetime) -> None:
-        """`now`: the world's clock; certificates look as if they had been renewed some weeks before."""
+        """`now`: the world's clock.
+
+        Certificates look as if they had been renewed some weeks before. They hold at the real time, too: a
+        program that the world's clock does not reach must not stumble over a date.
+        """
         self._authority = x509.load_pem_x509_certificate(authority.certificate)
         key = load_pem_private_key(authority.key, None)
         if not isinstance(key, ec.EllipticCurvePrivateKey):
@@ -87,7 +91,9 @@ class Certificates:
             )
         self._authority_key = key
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._first, self._last = now - timedelta(days=24), now + timedelta(days=66)
+        real = datetime.now(UTC)
+        self._first = min(now, real) - timedelta(days=24)
+        self._last = max(now, real) + timedelta(days=66)
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._lock = threading.Lock()
 
