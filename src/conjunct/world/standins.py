@@ -125,12 +125,14 @@ def _take(path: Path) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        data = file.read(MAXIMUM_RECORD + 1) if regular else b""
+        data = file.read(MAXIMUM_RECORD + 1)
     # A program that still runs goes on writing to its lines, unseen: what it ran later belongs to no command.
     path.unlink(missing_ok=True)
-    return data if regular and len(data) <= MAXIMUM_RECORD else None
+    return data if len(data) <= MAXIMUM_RECORD else None
 
 
 def _add_lines(data: bytes, lines: dict[str, set[int]]) -> None:
