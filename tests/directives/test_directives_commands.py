@@ -81,7 +81,9 @@ def test_the_folder_is_taken_from_the_text() -> None:
 
 def test_copying_the_package_into_a_skills_folder_is_no_directive() -> None:
     assert commands("```bash\ncp -r . ~/.claude/skills/fmt-tool\n```\n") == []
-    assert commands("```bash\nmkdir -p ~/.claude/skills\ncp -r fmt-tool ~/.claude/skills/\n```\n") == []
+    assert commands("```bash\nmkdir -p ~/.claude/skills\ncp -r fmt-tool ~/.claude/skills/\n```\n") == [
+        "mkdir -p ~/.claude/skills"
+    ]
     copied = compile_text("Copy this folder to ~/.claude/skills/.", file="a", package=PACKAGE)
     assert copied.directives == ()
     assert copied.compiled == copied.instructions == 1

@@ -64,7 +64,10 @@ def test_a_sentence_that_orders_nothing_is_no_instruction(text: str) -> None:
 
 
 def test_sentences_survive_abbreviations_code_and_addresses() -> None:
-    text = "Use a reader, e.g. the default. See docs at https://a.example.com/v1.2/x. Run `npm test. Not`. Keep it."
+    text = (
+        "Use a reader, e.g. the default. See docs at https://a.example.com/v1.2/x. "
+        "Run `npm test. Not`. Keep it."
+    )
     result = compile_text(text, file="a")
     assert [entry.text for entry in result.uncompiled] == [
         "Use a reader, e.g. the default.",

@@ -41,6 +41,11 @@ _STOPS: Final = frozenset(
         "using",
         "by",
         "along",
+        "with",
+        "via",
+        "following",
+        "per",
+        "alongside",
     }
 )
 _ARTICLES: Final = frozenset(
@@ -68,6 +73,8 @@ _ARTICLES: Final = frozenset(
         "then",
     }
 )
+_ADDRESSES: Final = frozenset({URL, HOST})
+_MAKING: Final = frozenset({"write", "edit", "delete", "append"})
 _OUTSIDE: Final = frozenset({URL, HOST, EMAIL})
 
 
@@ -158,10 +165,11 @@ def _match(
         object_tokens = _subject(tokens, order)
     else:
         object_tokens = tokens[start:split]
-        if not any(token.kind in CONCRETE for token in target_tokens):
+        if verb.name in _MAKING or not any(token.kind in CONCRETE for token in target_tokens):
             object_tokens = _until_stop(object_tokens) or object_tokens
-    objects = resources_in(object_tokens)
-    targets = resources_in(target_tokens)
+    kinds = _ADDRESSES if verb.needs == "url" else CONCRETE
+    objects = resources_in(object_tokens, kinds)
+    targets = resources_in(target_tokens, kinds)
     if not objects and antecedent and _is_pronoun(object_tokens):
         objects = [antecedent]
     phrases = _Phrases(verb, object_tokens, target_tokens, objects, targets)
@@ -223,7 +231,7 @@ def _until_stop(tokens: list[Token]) -> list[Token]:
 
 def _phrase(tokens: list[Token]) -> str:
     kept = [token for token in tokens if token.kind != PUNCTUATION and token.kind != LINK]
-    while kept and kept[0].low in _ARTICLES:
+    while len(kept) > 1 and kept[0].low in _ARTICLES:
         kept = kept[1:]
     return " ".join(token.text for token in kept[:12])
 

@@ -196,6 +196,8 @@ def inline_command(code: str, package: Package) -> str:
         return script_command(located) if located and not located.endswith(".md") else ""
     if first in lexicon["resources.programs"].single:
         if first in lexicon["resources.weak_programs"].single:
+            if words[1] in lexicon["resources.prose_seconds"].single:
+                return ""
             known = (
                 first in lexicon["resources.installers"].single
                 or first in lexicon["resources.subcommand_programs"].single

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
 from conjunct.directives.meaning import interpret
 from conjunct.directives.tokens import PUNCTUATION, Statement, statements
 from conjunct.directives.vocabulary import vocabulary
-from conjunct.model import Condition
+from conjunct.model import Condition, FactorKind
 
 _MAXIMUM_LENGTH: Final = 300
 _MAXIMUM_CONDITIONS: Final = 6
+_CONJUNCTION: Final = re.compile(r",?\s+(?:and|AND|&&)\s+(?:(?:if|when|only if|only when)\s+)?|,\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +52,15 @@ def read_conditions(statement: Statement) -> Conditioned:
         text = _text(statement, index + length, end)
         opener = " ".join(words[index : index + length])
         narrow = weak.at(words, index) == length and always.at(words, index) != length
-        condition = _interpret(text, opener, statement, index, end, narrow)
-        understood = condition is not None and condition.operator != "unknown"
-        if condition is None or (
-            not understood and (weak.at(words, index) == length or not always.at(words, index))
-        ):
+        conditions = _interpret(text, opener, statement, index, end, narrow)
+        understood = any(condition.operator != "unknown" for condition in conditions)
+        plain = always.at(words, index) > 0 and weak.at(words, index) != length
+        if not conditions or not (understood or plain):
             index += length
             continue
         if negative.at(words, index):
-            condition = replace(condition, negated=not condition.negated)
-        found.append((condition, index, end))
+            conditions = [replace(condition, negated=not condition.negated) for condition in conditions]
+        found.extend((condition, index, end) for condition in conditions)
         excluded.update(range(index, end))
         index = max(end, index + length)
     return Conditioned(tuple(found), frozenset(excluded))
@@ -75,15 +76,22 @@ def heading_conditions(text: str) -> tuple[Condition, ...]:
 
 def _interpret(
     text: str, opener: str, statement: Statement, start: int, end: int, narrow: bool
-) -> Condition | None:
-    condition = interpret(text, opener, narrow=narrow)
-    if condition is None:
-        return None
+) -> list[Condition]:
+    """The conditions that one clause sets: "if A and B" sets two when both are understood."""
+    whole = interpret(text, opener, narrow=narrow)
+    if whole is None:
+        return []
+    found = [whole]
+    pieces = _CONJUNCTION.split(text)[:_MAXIMUM_CONDITIONS]
+    if len(pieces) > 1 and whole.factor is not FactorKind.CLOCK:  # "after March 4, 2031"
+        parts = [interpret(piece, opener, narrow=narrow) for piece in pieces]
+        known = [part for part in parts if part is not None and part.operator != "unknown"]
+        if len(known) > 1:
+            found = known
     first, last = statement.tokens[start], statement.tokens[max(start, end - 1)]
     offset = statement.tokens[0].start
-    return replace(
-        condition, quote=" ".join(statement.text[first.start - offset : last.end - offset].split())[:240]
-    )
+    quote = " ".join(statement.text[first.start - offset : last.end - offset].split())[:240]
+    return [replace(condition, quote=quote) for condition in found]
 
 
 def _text(statement: Statement, start: int, end: int) -> str:

@@ -76,8 +76,15 @@ class Surroundings:
             mention = True
         if block.kind != FENCE and polarity(block.text) < 0:
             mention = True
+        if block.item >= 0 and not alternative and _is_option(block.text):
+            alternative = f"{self.file}:list:{block.item}"
         return Context(
-            mention, descriptive, ordered and not mention, tuple(dict.fromkeys(conditions)), alternative
+            mention=mention,
+            descriptive=descriptive and not mention,
+            ordered=ordered and not mention,
+            conditions=tuple(dict.fromkeys(conditions)),
+            alternative=alternative,
+            quoted=block.quoted and not mention,
         )
 
     def _option(self, heading: str) -> bool:

@@ -14,8 +14,8 @@ _LATIN: Final = 0x24F
 
 def is_foreign(statement: Statement) -> bool:
     """Whether most letters are not Latin, or function words are those of another language."""
-    text = statement.text
-    if not text.isascii():
+    if not statement.text.isascii():
+        text = "".join(token.text for token in statement.tokens if token.kind == WORD)
         letters = sum(character.isalpha() for character in text)
         other = sum(character.isalpha() and ord(character) > _LATIN for character in text)
         if other >= _MINIMUM_LETTERS and other * 3 > letters:

@@ -14,8 +14,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_]*(?:[-:][a-z0-9_]+)+|[a-z0-9][a-z0-9_-]{2,
 _COMPOUND = re.compile(r"[a-z0-9][a-z0-9_]*(?:[-:][a-z0-9_]+)+")
 
 
-def delegations(statement: Statement, found: list[Order]) -> list[Posture]:
-    """`use the pdf-maker skill`, `ask ledger-export to …`, `invoke suite:planner`."""
+def delegations(statement: Statement, found: list[Order], own_name: str) -> list[Posture]:
+    """`use the pdf-maker skill`, `ask ledger-export to …`; a skill that names itself delegates nothing."""
     lexicon = vocabulary()
     result = []
     for order in found:
@@ -26,7 +26,8 @@ def delegations(statement: Statement, found: list[Order]) -> list[Posture]:
                 break
             posture = _delegation(statement, order, index, lexicon)
             if posture is not None:
-                result.append(posture)
+                if posture.target != own_name.lower():
+                    result.append(posture)
                 break
     return result
 
@@ -46,9 +47,7 @@ def _delegation(statement: Statement, order: Order, index: int, lexicon: Vocabul
     start, confidence = index + 1, 0.0
     if following in nouns or (words[index - 1] in nouns and (token.code or compound)):
         plain = not (token.code or compound)
-        usual = following == "skill" and (
-            words[index - 1] in ("the", "a", "an") or (index - 1 == at and _proper(token))
-        )
+        usual = following == "skill" and (words[index - 1] == "the" or (index - 1 == at and _proper(token)))
         verb = lexicon["postures.delegate.plain_verbs"].at(words, at) or (
             words[index - 2] == "to" and lexicon["postures.delegate.handing"].at(words, at)
         )
@@ -57,7 +56,7 @@ def _delegation(statement: Statement, order: Order, index: int, lexicon: Vocabul
     if not confidence and compound:
         if lexicon["postures.delegate.ask"].at(words, at) and index <= at + 2 and following == "to":
             start, confidence = index + 2, 0.8
-        elif ":" in name and lexicon["postures.delegate.qualified"].at(words, at):
+        elif ":" in name and index <= at + 3 and lexicon["postures.delegate.qualified"].at(words, at):
             confidence = 0.7
         elif lexicon["postures.delegate.handing"].at(words, at) and words[index - 1] == "to":
             confidence = 0.8

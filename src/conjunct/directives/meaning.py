@@ -84,9 +84,10 @@ def _apply(rule: ConditionRule, match: re.Match[str]) -> Condition | None:
     value = (groups.get("value") or "").strip(_EDGES if rule.factor is not FactorKind.HOST else _PATH_EDGES)
     if not value:
         return None
-    if rule.factor in (FactorKind.CO_SKILLS, FactorKind.USED_BEFORE) and (
-        value in vocabulary()["conditions.common"].single or value.startswith("http")
-    ):
+    named = rule.factor in (FactorKind.CO_SKILLS, FactorKind.USED_BEFORE)
+    if named and value in vocabulary()["postures.delegate.not_names"].single:
+        return None
+    if named and (value in vocabulary()["conditions.common"].single or value.startswith("http")):
         return None
     if (
         rule.named

@@ -73,6 +73,7 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
     found.extend(_passives(tokens, words, excluded, lexicon, {order.verb for order in found}))
     found.extend(_modals(tokens, words, excluded, lexicon, {order.verb for order in found}))
     found.sort(key=lambda order: order.verb)
+    found = _spread_negation(found, tokens, words)
     return _bounded(found, tokens, excluded)
 
 
@@ -177,6 +178,10 @@ def _position(
         return following.low not in (",", ".", "and") or words[index] in ("commit", "push")
     if words[index] in lexicon["verbs.mostly_nouns"].single:
         return False
+    if index + 2 < len(words) and words[index + 2] in _COPULAS:
+        return False
+    if following.low in lexicon["verbs.following_nouns"].single:
+        return True
     plural = following.low.endswith("s") and not following.low.endswith("ss")
     return not coordinated and (plural or following.text[:1].isupper()) and index == first == 0
 
@@ -307,6 +312,25 @@ def _passives(
         if modal or (ensured and word != "be"):
             found.append(Order(0, verb, len(tokens), negated, passive=True, addressed=True))
     return found
+
+
+def _spread_negation(found: list[Order], tokens: list[Token], words: list[str]) -> list[Order]:
+    """`do not fabricate, estimate or invent`: a bare verb in a list with "or" shares the prohibition."""
+    result: list[Order] = []
+    for position, order in enumerate(found):
+        previous = result[-1] if result else None
+        if previous is not None and previous.negated and not order.negated and order.start == order.verb:
+            between = words[previous.verb + 1 : order.verb]
+            following = found[position + 1].verb if position + 1 < len(found) else len(words)
+            listed = (
+                "or" in between
+                or "nor" in between
+                or (between[-1:] == [","] and "or" in words[order.verb : following + 2])
+            )
+            if listed and not {";", ":", "—", "."} & set(between):
+                order = replace(order, negated=True)
+        result.append(order)
+    return result
 
 
 def _bounded(found: list[Order], tokens: list[Token], excluded: frozenset[int]) -> list[Order]:

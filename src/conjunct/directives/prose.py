@@ -23,6 +23,7 @@ from conjunct.directives.tokens import CODE, PATH, PUNCTUATION, URL, Statement, 
 from conjunct.directives.vocabulary import vocabulary
 from conjunct.model import Condition, Directive, DirectiveKind
 
+_QUOTED_TOKENS: Final = 3
 _WRITING: Final = frozenset({"append", "edit", "write", "schedule", "set"})
 
 
@@ -63,6 +64,7 @@ def _statement(output: Output, statement: Statement, context: Context, block: Bl
         conditions = conditioned.of(order.start, order.end) if conditioned.conditions else own
         understood |= _order(output, statement, order, context, conditions, remembered)
     _inline(output, statement, found, context, own, block)
+    _quoted(output, statement, context)
     for resource in resources_in(statement.tokens)[:1]:
         output.refer(resource)
     new = len(output.directives) > before
@@ -72,6 +74,25 @@ def _statement(output: Output, statement: Statement, context: Context, block: Bl
     if found or obeyed:
         output.count(context, new or understood, statement)
     return own
+
+
+def _quoted(output: Output, statement: Statement, context: Context) -> None:
+    """What a quotation inside a statement orders is a mention: red flags, sample requests."""
+    inner = [token for token in statement.tokens if token.quoted and not token.code]
+    if len(inner) < _QUOTED_TOKENS:
+        return
+    tokens = [replace(token, quoted=False) for token in inner]
+    offset = statement.tokens[0].start
+    text = statement.text[tokens[0].start - offset : tokens[-1].end - offset]
+    shown = Statement(tokens, [token.low for token in tokens], text, statement.line)
+    conditioned = read_conditions(shown)
+    found = orders(shown, conditioned.excluded)
+    if not found:
+        return
+    mention = replace(context, mention=True)
+    _conduct(output, shown, found, conditioned, mention, ())
+    for order in found:
+        _order(output, shown, order, mention, (), False)
 
 
 def _notice_folder(output: Output, statement: Statement) -> None:
@@ -120,7 +141,7 @@ def _conduct(
     postures = [
         *overrides(statement, found, excluded),
         *concealments(statement, found, excluded),
-        *delegations(statement, found),
+        *delegations(statement, found, output.package.name),
         *memories(statement, found),
     ]
     for posture in postures:
@@ -160,7 +181,10 @@ def _order(
     for act in found:
         if act.object and ("/" in act.object or "." in act.object):
             output.refer(act.object)
-        if (remembered and act.verb in _WRITING) or _installs_itself(output, statement, act):
+        written_out = (
+            act.verb == "install" and " " in act.object and inline_command(act.object, output.package)
+        )
+        if written_out or (remembered and act.verb in _WRITING) or _installs_itself(output, statement, act):
             continue
         output.emit(
             context,

@@ -171,12 +171,15 @@ def vocabulary() -> Vocabulary:
 
 
 def _load(name: str) -> dict[str, object]:
-    text = resources.files(__package__).joinpath("data", f"{name}.yaml").read_text(encoding="utf-8")
     try:
-        content = yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+        content = yaml.load(_read(name), Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except yaml.YAMLError as error:
         raise UsageError(f"directives/data/{name}.yaml is not valid YAML: {error}") from error
     return _mapping(name, content)
+
+
+def _read(name: str) -> str:
+    return resources.files(__package__).joinpath("data", f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def _collect(prefix: str, content: object, words: dict[str, Phrases]) -> None:
