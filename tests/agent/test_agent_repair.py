@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -44,6 +45,7 @@ def attempt(make_skill: MakeSkill) -> Callable[..., Repair | None]:
         (REQUIRED, (), ("--input", A, "--limit", "3")),
         ("error: one of the arguments --input --demo is required", (), ("--input", f"{WORK}/in/a.csv")),
         ("x.py: error: Provide --input <file> or --demo", (), ("--input", f"{WORK}/in/a.csv")),
+        ("error: either --input <config> or --demo [NAME] is required", (), ("--input", A)),
         ("argument mode: invalid choice: 'go' (choose from 'fast', 'slow')", ("go",), ("fast",)),
         ("error: unrecognized arguments: --new thing", ("run", "--new", "thing"), ("run",)),
     ],
@@ -78,6 +80,15 @@ def test_a_table_with_the_missing_columns_is_made(
 )
 def test_other_failures_are_left_alone(attempt: Callable[..., Repair | None], message: str) -> None:
     assert attempt(message, f"{WORK}/in/a.csv") is None
+
+
+def test_a_document_has_all_keys_the_script_reads(make_skill: MakeSkill) -> None:
+    values = Values(Package.of(make_skill()), Layout(), Fixtures((), WORK))
+    source = "cfg = load()\na = cfg['lead_id']\nb = cfg.get('max_rate', 1)\nc = other['x']\n"
+    line = Line(("python3", "x.py", f"{WORK}/in/c.json"), "")
+    found = repair(line, "KeyError: 'lead_id'", Usage(), values, source=source)
+    assert found is not None and json.loads(found.content) == {"lead_id": "s1", "max_rate": 0.05}
+    assert repair(found.line, "KeyError: 'lead_id'", Usage(), values, source=source) is None
 
 
 def test_the_agent_tries_once_more_and_only_once(make_skill: MakeSkill) -> None:

@@ -25,6 +25,8 @@ LEAST_CONFIDENCE_DERIVED = 0.25
 _ARGUMENT_LIMIT = 100_000
 """Characters in one argument; the kernel takes no more than 128 KiB."""
 _TAKES_ARGUMENTS = re.compile(r"argv|argparse|optparse|docopt|getopt|click|typer|fire")
+REPAIRS = 2
+"""Further tries of one call after its script refused the arguments."""
 DERIVED_PER_TURN = 6
 """Instructions from tool output that are followed in one turn."""
 
@@ -88,13 +90,13 @@ class Deeds:
         started.add(line.argv)
         self._make_output_folder(tools)
         result = self._run(Step(argv=line.argv, stdin=line.stdin), because, tools, cwd, environment)
-        if result.record.status and call.language == "shell" and line.member:
-            result = self._again(line, result, loaded, because, tools, cwd, started) or result
+        if call.language == "shell" and line.member:
+            result = self._until_taken(line, result, loaded, because, tools, cwd, started)
         self.outputs.extend(path for path in line.outputs if path not in self.outputs)
         self.report.append(f"ran {call.text.splitlines()[0][:80]}")
         self._follow(result, because, loaded, tools)
 
-    def _again(
+    def _until_taken(
         self,
         line: Line,
         result: CommandResult,
@@ -103,18 +105,23 @@ class Deeds:
         tools: Tools,
         cwd: str,
         started: set[tuple[str, ...]],
-    ) -> CommandResult | None:
-        """A second try with what the script said it wants; `None` where it said nothing that helps."""
-        message = (result.stdout[-2000:] + b"\n" + result.stderr[-2000:]).decode("utf-8", "replace")
+    ) -> CommandResult:
+        """Further tries with what the script said it wants, as long as it says something that helps."""
         usage = self.helped.get(line.member) or loaded.package.usage(line.member)
-        better = repair(line, message, usage, loaded.values)
-        if better is None or better.line.argv in started:
-            return None
-        started.add(better.line.argv)
-        if better.path:
-            tools.write(better.path, better.content)
-        step = Step(argv=better.line.argv, stdin=better.line.stdin)
-        return self._run(step, because, tools, cwd, ())
+        source = loaded.package.source(line.member)
+        for _ in range(REPAIRS):
+            if not result.record.status:
+                break
+            message = (result.stdout[-2000:] + b"\n" + result.stderr[-2000:]).decode("utf-8", "replace")
+            better = repair(line, message, usage, loaded.values, source=source)
+            if better is None or better.line.argv in started:
+                break
+            line = better.line
+            started.add(line.argv)
+            if better.path:
+                tools.write(better.path, better.content)
+            result = self._run(Step(argv=line.argv, stdin=line.stdin), because, tools, cwd, ())
+        return result
 
     def _line(self, call: Call, loaded: Loaded, because: Because, tools: Tools) -> Line | None:
         """The command for a call; `None` where there is nothing to call."""

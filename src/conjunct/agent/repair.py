@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,6 +25,9 @@ _ASKS_FOR = re.compile(
     r"\b(?:provide|specify|pass|supply|need|needs|require|requires|required|use|missing|give|set)\b"
     r"[^\n]{0,60}?(?<![\w-])(--[a-z][\w-]{1,40})",
     re.I,
+)
+_IS_REQUIRED = re.compile(
+    r"(?<![\w-])(--[a-z][\w-]{1,40})[^\n]{0,100}\b(?:is|are|must be) (?:required|given|provided)", re.I
 )
 _COLUMNS = re.compile(
     r"\b(?:missing|requires?|required|expected|must|needs?|not found|lacks?)\b[^\n]{0,60}?"
@@ -47,10 +51,11 @@ class Repair:
     content: bytes = b""
 
 
-def repair(line: Line, message: str, usage: Usage, values: Values) -> Repair | None:
+def repair(line: Line, message: str, usage: Usage, values: Values, *, source: str = "") -> Repair | None:
     """What to try after a command ended with an error message; `None` where it says nothing that helps.
 
-    Only commands that need no shell are repaired. The made-up table has just the columns that were asked for.
+    Only commands that need no shell are repaired. A made-up table or JSON document has the columns or keys
+    that were asked for, and those that the script's `source` reads from the same variable.
     """
     if line.argv[:2] == ("bash", "-c"):
         return None
@@ -65,12 +70,12 @@ def repair(line: Line, message: str, usage: Usage, values: Values) -> Repair | N
     names: list[str] = []
     if found := _REQUIRED.search(text):
         names = [name.strip() for name in found[1].split(",")]
-    elif (found := _ONE_OF.search(text)) or (found := _ASKS_FOR.search(text)):
+    elif found := _ONE_OF.search(text) or _ASKS_FOR.search(text) or _IS_REQUIRED.search(text):
         names = found[1].split()[:1]
     added = [word for name in names if name not in line.argv for word in _given(name, usage, values)]
     if added:
         return _with(line, [*line.argv, *added])
-    return _table(line, text, values)
+    return _table(line, text, values, source) or _document(line, text, values, source)
 
 
 def _with(line: Line, argv: list[str]) -> Repair:
@@ -98,22 +103,59 @@ def _guessed(name: str) -> Parameter:
     return describe(bare.lstrip("-"), (bare,) if bare.startswith("-") else ())
 
 
-def _table(line: Line, message: str, values: Values) -> Repair | None:
+def _table(line: Line, message: str, values: Values, source: str) -> Repair | None:
     """A table with the columns that the script misses, in place of its first table."""
-    at = next((n for n, word in enumerate(line.argv) if n > 1 and word.lower().endswith(_TABLES)), None)
-    columns = list(dict.fromkeys(_columns(message)))[:30]
-    if at is None or not columns or line.argv[at].startswith(values.output_folder()):
-        return None
-    name = line.argv[at].rpartition("/")[2]
-    path = f"{values.output_folder()}/inputs/{name}"
+    columns = list(dict.fromkeys([*_columns(message), *_keys(message, source)]))[:30]
     text = io.StringIO()
-    delimiter = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    for row in range(_ROWS):
-        writer.writerow([_cell(column, row) for column in columns])
+
+    def write(delimiter: str) -> str:
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns)
+        for row in range(_ROWS):
+            writer.writerow([_cell(column, row) for column in columns])
+        return text.getvalue()
+
+    at = _place(line, _TABLES, values)
+    if at is None or not columns:
+        return None
+    return _replaced(line, at, write("\t" if line.argv[at].endswith((".tsv", ".tab")) else ","), values)
+
+
+def _document(line: Line, message: str, values: Values, source: str) -> Repair | None:
+    """A JSON object with the keys that the script misses, in place of its first document."""
+    at = _place(line, (".json",), values)
+    keys = list(dict.fromkeys(_keys(message, source)))[:60]
+    if at is None or not keys:
+        return None
+    content = {key: _scalar(_cell(key, 0)) for key in keys}
+    return _replaced(line, at, json.dumps(content, indent=1) + "\n", values)
+
+
+def _place(line: Line, endings: tuple[str, ...], values: Values) -> int | None:
+    """Which word of a command is the input to replace; one that was made before is not made again."""
+    made = f"{values.output_folder()}/inputs/"
+    found = [n for n, word in enumerate(line.argv) if n > 1 and word.lower().endswith(endings)]
+    return found[0] if found and not line.argv[found[0]].startswith(made) else None
+
+
+def _replaced(line: Line, at: int, content: str, values: Values) -> Repair:
+    path = f"{values.output_folder()}/inputs/{line.argv[at].rpartition('/')[2]}"
     argv = [path if number == at else word for number, word in enumerate(line.argv)]
-    return replace(_with(line, argv), path=path, content=text.getvalue().encode())
+    return replace(_with(line, argv), path=path, content=content.encode())
+
+
+def _keys(message: str, source: str) -> Iterator[str]:
+    """The key of a `KeyError`, and what else the script reads from the variable it reads this one from."""
+    for key in _KEY.findall(message):
+        if key.isupper():  # an environment variable that a script insists on
+            continue
+        yield key
+        used = re.search(rf"\b(\w{{1,40}})\[[\"']{re.escape(key)}[\"']\]", source)
+        if used is not None:
+            read = rf"\b{used[1]}(?:\[|\.get\()[\"']([A-Za-z_][\w .-]{{0,60}})[\"']"
+            yield from re.findall(read, source)[:60]
+                :60
+            ]
 
 
 def _columns(message: str) -> Iterator[str]:
@@ -122,15 +164,21 @@ def _columns(message: str) -> Iterator[str]:
         quoted = re.findall(r"[\"'`]([A-Za-z_][\w .%()/-]{0,60})[\"'`]", rest)
         listed = _LISTED.findall(rest)
         yield from quoted or listed
-    # Upper case is an environment variable that a script insists on, not a column.
-    yield from (name for name in _KEY.findall(message) if not name.isupper())
 
 
 def _cell(column: str, row: int) -> str:
-    """A plausible value: numbers where the name says nothing else, since most tables are measured."""
+    """A plausible value: whole numbers where the name says nothing else, since most tables are measured."""
     kind = kinds().of_words(column)
-    if kind is None or kind.is_file or kind.name in ("integer", "number", "sentence", "password", "token"):
-        return str(round(1.5 + 2.25 * row, 2)) if kind is None or kind.name == "number" else str(3 + 7 * row)
+    if kind is not None and kind.name == "number":
+        return str(round(0.05 * (row + 1), 2))
+    if kind is None or kind.is_file or kind.name in ("integer", "sentence", "password", "token"):
+        return str(3 + 7 * row)
     if kind.name == "identifier" or "id" in words_of(column):
         return f"s{row + 1}"
     return kind.value(row)
+
+
+def _scalar(text: str) -> int | float | str:
+    if re.fullmatch(r"\d{1,9}", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"\d{1,9}\.\d{1,9}", text) else text
