@@ -269,7 +269,7 @@ class _CommandReader:
         for task in tuple(process.tasks):
             if task != process.pid:
                 self.episode.table.tasks.pop(task, None)
-        process.tasks = {process.pid}
+        process.tasks, process.leader_ended = {process.pid}, ""
         self.episode.table.tasks[process.pid] = process
         if begun is None or not begun.startswith("execve"):
             self.recorder.undetermined["a thread executed a program that the trace does not name"] = None
