@@ -154,8 +154,6 @@ def _keys(message: str, source: str) -> Iterator[str]:
         if used is not None:
             read = rf"\b{used[1]}(?:\[|\.get\()[\"']([A-Za-z_][\w .-]{{0,60}})[\"']"
             yield from re.findall(read, source)[:60]
-                :60
-            ]
 
 
 def _columns(message: str) -> Iterator[str]:
