@@ -39,13 +39,13 @@ STRACE_OPTIONS = ("-f", "--seccomp-bpf", "-q", "-yy", "--decode-pids=pidns", "-s
 UNDERSTOOD = frozenset(FILE_CALLS) | frozenset(OTHER_CALLS) | FORKS
 """Names of all calls whose lines are understood; `refused` calls are understood whatever they are."""
 
-_READ_ONLY = r'"/(?:usr/(?!local/|s?bin/|games/)|lib/|lib64/)[^"\\]*+"'
+_READ_ONLY = r'"/(?:usr/(?!(?:local/)?(?:s?bin|games)/)|lib/|lib64/)[^"\\]*+"'
 _NOISE = re.compile(
     # Successful or not, a look at the read-only system says nothing; programs looked up there do.
     rf"(?:newfstatat|statx|faccessat2?|readlinkat)\((?:AT_FDCWD|\d++)(?:{ANGLE})?, {_READ_ONLY}"
     rf"|openat\((?:AT_FDCWD|\d++)(?:{ANGLE})?, {_READ_ONLY}, O_RDONLY"
     rf"|open\({_READ_ONLY}, O_RDONLY|(?:stat|lstat|access|readlink)\({_READ_ONLY}"
-    r"|(?:newfstatat|statx|getdents64|fstat)\(\d++</(?:usr/(?!local/)|lib/|lib64/)"
+    r"|(?:newfstatat|statx|getdents64|fstat)\(\d++</(?:usr/(?!local/(?:s?bin|games)/)|lib/|lib64/)"
 )
 _ENDED = re.compile(r"\+\+\+ (exited with (\d++)|killed by (\w++)(?: \(core dumped\))?) \+\+\+\Z")
 _PID_CHANGED = re.compile(r" <pid changed to (\d{1,11}+) \.\.\.>\Z")
