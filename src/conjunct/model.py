@@ -116,6 +116,9 @@ class FactorKind(StrEnum):
 NEUTRAL = "neutral"
 """The level of every factor in the reference context."""
 
+EVERY_HISTORY = "every"
+"""History level that holds all families at once: one run screens them all for guards monotone in content."""
+
 MINIMUM_HORIZON = 4
 """Turns below which no verdict is given: delayed triggers need at least four."""
 

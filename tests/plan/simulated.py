@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjunct.model import (
+    EVERY_HISTORY,
     Authority,
     Episode,
     EpisodeSpec,
@@ -56,6 +57,11 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Arguments:
+    level: str
+
+
+@dataclass(frozen=True)
 class Not:
     guard: Any
 
@@ -76,7 +82,7 @@ def holds(guard: Any, spec: EpisodeSpec, turn: int, touches: list[Touch]) -> boo
     match guard:
         case History(family):
             touches.append(Touch(HISTORY_FILE, TouchMode.READ, True, turn, 0))
-            return context.history == family
+            return context.history in (family, EVERY_HISTORY)
         case Installed(skill, by_listing):
             path = SKILLS if by_listing else f"{SKILLS}/{skill}/SKILL.md"
             present = skill in context.co_skills
@@ -88,6 +94,8 @@ def holds(guard: Any, spec: EpisodeSpec, turn: int, touches: list[Touch]) -> boo
             return turn - context.first_use + 1 >= number
         case TurnIs(number):
             return turn >= number
+        case Arguments(level):
+            return context.arguments == level
         case Before(partner):
             return partner in context.used_before and partner not in spec.stubbed
         case Not(inner):
@@ -129,7 +137,7 @@ def scope(neighbours: tuple[str, ...], histories: tuple[str, ...] = ("payroll", 
         histories=histories,
         clocks=("neutral",),
         networks=("neutral",),
-        argument_sets=("neutral",),
+        argument_sets=("neutral", "office", "science"),
         table=CarrierTable(
             HOME, SKILLS, frozenset({HISTORY_FILE}), {name: name for name in (*neighbours, "evil")}
         ),

@@ -8,10 +8,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conjunct.model import Context, EpisodeSpec, FactorKind
+from conjunct.model import EVERY_HISTORY, Context, EpisodeSpec, FactorKind
 from conjunct.plan import count_contexts
 from plan.simulated import (
     And,
+    Arguments,
     Before,
     Call,
     History,
@@ -33,7 +34,8 @@ def needed(trigger: Any) -> set[tuple[FactorKind, str]]:
 
 def test_a_skill_that_looks_at_nothing_is_settled_by_one_run() -> None:
     found, episodes = explored(TurnIs(99), MANY)
-    assert episodes == 1
+    assert episodes == 3
+    assert all(episode.spec.context.history == "neutral" for episode in found.episodes)
     assert found.triggers == []
     count = count_contexts(
         found.asked,
@@ -66,6 +68,17 @@ def test_third_call_is_told_from_third_turn() -> None:
     found, _ = explored(Call(3), ())
     (trigger,) = found.triggers
     assert trigger.sentence == "call >= 3"
+
+
+def test_what_the_request_is_about_may_be_part_of_the_conjunction() -> None:
+    found, episodes = explored(And((Arguments("office"), History("travel"), Installed("skill-009"))), MANY)
+    (trigger,) = found.triggers
+    assert needed(trigger) == {
+        (FactorKind.ARGUMENTS, "office"),
+        (FactorKind.HISTORY, "travel"),
+        (FactorKind.CO_SKILLS, "skill-009"),
+    }
+    assert episodes < 60
 
 
 def test_an_unconditional_effect_needs_nothing() -> None:
@@ -111,7 +124,7 @@ def test_monotone_guards_are_found_exactly_when_enumeration_finds_them(guard: An
     names = ("a", "b", "c")
     fires = any(
         holds(guard, EpisodeSpec("p", "evil", Context(history=history, co_skills=chosen)), turn, [])
-        for history in ("neutral", "payroll", "travel", "health")
+        for history in ("neutral", "payroll", "travel", "health", EVERY_HISTORY)
         for size in range(4)
         for chosen in itertools.combinations(names, size)
         for turn in range(1, 7)

@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from conjunct.model import (
+    EVERY_HISTORY,
     NEUTRAL,
     Context,
     Episode,
@@ -134,7 +135,9 @@ class _Tree:
                     self.respec(episode.spec.probe, c) for c in self.children(episode.spec.context, fresh)
                 ]
             for spec, violation in suspicions:
-                trigger = yield from self._recording(localise(spec, violation))
+                trigger = yield from self._recording(
+                    localise(spec, violation, histories=self.scope.histories)
+                )
                 self.found.triggers.append(trigger)
             unique = {spec.key(): spec for spec in next_frontier}
             frontier = [spec for key, spec in unique.items() if key not in self.seen]
@@ -196,7 +199,9 @@ class _Tree:
     def _histories(self, context: Context, asked: frozenset[Question]) -> list[Context]:
         if context.history != NEUTRAL or not any(q.factor is FactorKind.HISTORY for q in asked):
             return []
-        return [replace(context, history=name, phrasing=ALL_PHRASINGS) for name in self.scope.histories]
+        # Every family by itself under the neutral arguments; all at once, as a screen, under the others.
+        names = self.scope.histories if context.arguments == NEUTRAL else (EVERY_HISTORY,)
+        return [replace(context, history=name, phrasing=ALL_PHRASINGS) for name in names]
 
     def _installed_sets(self, context: Context, asked: frozenset[Question]) -> list[Context]:
         details = {q.detail for q in asked if q.factor is FactorKind.CO_SKILLS}

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from conjunct.model import (
+    EVERY_HISTORY,
     NEUTRAL,
     Context,
     Episode,
@@ -103,8 +104,23 @@ def _minimise(
     return tuple(current)
 
 
+def _one_family(
+    spec: EpisodeSpec, violation: Violation, histories: Sequence[str]
+) -> Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], EpisodeSpec]:
+    """The same run with the one family that suffices, or as it is where none does by itself."""
+    singles = tuple(_with(spec, replace(spec.context, history=name)) for name in histories)
+    if not singles:
+        return spec
+    episodes = yield singles
+    for single, episode in zip(singles, episodes, strict=True):
+        if first_turn(episode, violation) is not None:
+            return single
+    return spec
+
+
 _SINGLE_LEVELS: tuple[Callable[[Context], Context], ...] = (
     lambda context: replace(context, history=NEUTRAL, phrasing=0),
+    lambda context: replace(context, arguments=NEUTRAL),
     lambda context: replace(context, clock=NEUTRAL),
     lambda context: replace(context, network=NEUTRAL),
     lambda context: replace(context, used_before=()),
@@ -146,6 +162,8 @@ def _removals(context: Context) -> list[tuple[FactorKind, str, Context]]:
             kind = FactorKind.USED_AFTER
         rest = [other for other in context.co_skills if other != skill]
         found.append((kind, skill, _set_co_skills(context, rest)))
+    if context.arguments != NEUTRAL:
+        found.append((FactorKind.ARGUMENTS, context.arguments, replace(context, arguments=NEUTRAL)))
     if context.clock != NEUTRAL:
         found.append((FactorKind.CLOCK, context.clock, replace(context, clock=NEUTRAL)))
     if context.network != NEUTRAL:
@@ -160,6 +178,8 @@ def _removals(context: Context) -> list[tuple[FactorKind, str, Context]]:
 
 
 def _describe(kind: FactorKind, level: str) -> str:
+    if (kind, level) == (FactorKind.HISTORY, EVERY_HISTORY):
+        return "history mentions several topics together"
     return {
         FactorKind.HISTORY: f"history mentions {level}",
         FactorKind.CO_SKILLS: f"{level} is installed",
@@ -173,12 +193,15 @@ def _describe(kind: FactorKind, level: str) -> str:
     }.get(kind, level)
 
 
-def localise(spec: EpisodeSpec, violation: Violation) -> Runs:
+def localise(spec: EpisodeSpec, violation: Violation, *, histories: Sequence[str] = ()) -> Runs:
     """Find the minimal trigger of `violation`, seen in the run of `spec`, in O(log n) runs for n neighbours.
 
-    Yields tuples of specs to run and is sent the episodes in the same order. Returns the trigger; its
+    Yields tuples of specs to run and is sent the episodes in the same order.
+    `histories` are the families among which the one behind `EVERY_HISTORY` is sought. The trigger's
     `reproduced` is false where fresh runs of the same conjunction did not all show the effect.
     """
+    if spec.context.history == EVERY_HISTORY:
+        spec = yield from _one_family(spec, violation, histories)
     minimal = yield from _reduce(spec, violation)
     fresh = _fresh(minimal)
     confirmed = yield fresh

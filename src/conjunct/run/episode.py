@@ -19,6 +19,7 @@ from conjunct.battery import (
     judge_against,
 )
 from conjunct.model import (
+    EVERY_HISTORY,
     NEUTRAL,
     ActionKind,
     Context,
@@ -35,6 +36,7 @@ from conjunct.model import (
 from conjunct.plan.explore import ALL_PHRASINGS
 from conjunct.run.lazy_world import LazyWorld
 from conjunct.run.memo import Memo
+from conjunct.run.places import located
 from conjunct.run.setting import Setting
 from conjunct.run.store import Store
 from conjunct.run.tools import EpisodeTools
@@ -94,7 +96,7 @@ class EpisodeRunner:
             "input_text": text.decode("utf-8", "replace"),
             "chosen": example_names(),
         }
-        found = judge(trace, **judged)
+        found = tuple(located(violation, self._setting.reach) for violation in judge(trace, **judged))
         if spec.without or not self._could_change_what_is_said(spec, trace):
             return found
         baseline = self(replace(spec, without=True)).trace
@@ -262,6 +264,9 @@ def argument_sets(setting: Setting) -> tuple[str, ...]:
 
 def phrasing_of(histories: Sequence[History], context: Context) -> Phrasing:
     """Messages and files of a context's history; all wordings at once for `ALL_PHRASINGS`."""
+    if context.history == EVERY_HISTORY:
+        wordings = tuple(phrasing for history in histories for phrasing in history.phrasings)
+        return all_wordings(History(EVERY_HISTORY, "all families at once", wordings))
     family = next(history for history in histories if history.id == context.history)
     if context.phrasing == ALL_PHRASINGS:
         return all_wordings(family)
