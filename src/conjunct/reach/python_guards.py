@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import cast
 
 from conjunct.model import Guard
 from conjunct.reach.found import Sightings, distinct
@@ -155,20 +156,19 @@ class _Walk:
         stack: list[tuple[ast.AST, tuple[Guard, ...]]] = [(root, guards) for root in roots]
         while stack:
             node, under = stack.pop()
-            if isinstance(node, _PLAIN):
+            kind = node.__class__
+            if kind in _PLAIN:
                 continue
-            if isinstance(node, ast.Call):
-                self.sites.append(Site(node, scope, under))
-            elif isinstance(node, ast.Subscript):
-                self.module.subscripts.append((node, scope))
+            if kind is ast.Call:
+                self.sites.append(Site(cast(ast.Call, node), scope, under))
+            elif kind is ast.Subscript:
+                self.module.subscripts.append((cast(ast.Subscript, node), scope))
             elif isinstance(node, ast.NamedExpr):
                 self.bind(node.target, node.value, scope, "value")
             elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
                 for item in node.values:
                     stack.append((item, under))
-                    if any(
-                        isinstance(inner, ast.Call) for later in node.values[1:] for inner in ast.walk(later)
-                    ):
+                    if _calls(node.values[1:]):
                         under = (*under, self.guard(item))
                 continue
             elif isinstance(node, ast.IfExp):
@@ -178,8 +178,8 @@ class _Walk:
                 continue
             for name in node._fields:
                 value = getattr(node, name, None)
-                if isinstance(value, list):
-                    stack.extend((item, under) for item in value if isinstance(item, ast.AST))
+                if value.__class__ is list:
+                    stack.extend([(item, under) for item in value if isinstance(item, ast.AST)])
                 elif isinstance(value, ast.AST):
                     stack.append((value, under))
 
@@ -196,7 +196,14 @@ class _Walk:
         return Guard(f"not ({text})" if negated else text, test.lineno, constants)
 
 
-_PLAIN = (ast.Constant, ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+_PLAIN = frozenset(
+    {ast.Constant, ast.Name, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, ast.Import}
+)
+"""Nodes with nothing inside that could be a call."""
+
+
+def _calls(values: list[ast.expr]) -> bool:
+    return any(isinstance(inner, ast.Call) for value in values for inner in ast.walk(value))
 
 
 def named_constants(module: Module, seen: Sightings) -> None:

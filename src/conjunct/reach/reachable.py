@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from conjunct.model import Compilation, ReachSet, Skill
 from conjunct.reach.autorun import read_autorun
 from conjunct.reach.declared import declared_capabilities
 from conjunct.reach.found import Sightings
 from conjunct.reach.package import read_pending, read_scripts
 from conjunct.reach.prose import read_directives
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Syntax trees are many small objects without cycles: looking for some halves the speed."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def reachable_actions(skill: Skill, compilation: Compilation) -> ReachSet:
@@ -17,7 +33,8 @@ def reachable_actions(skill: Skill, compilation: Compilation) -> ReachSet:
     bounded; what was not read is an opaque action, never silence.
     """
     seen = Sightings(skill, frozenset(entry.path for entry in skill.entries))
-    read_scripts(skill, seen)
+    with _collection_paused():
+        read_scripts(skill, seen)
     read_autorun(skill, seen)
     read_directives(compilation, seen)
     read_pending(seen)
