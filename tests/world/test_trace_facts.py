@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conjunct.model import ActionKind, ResourceClass
 from conjunct.world.facts import CommandFacts
-from conjunct.world.resources import classify_address, classify_path, is_code, meaning
+from conjunct.world.resources import classify_address, classify_path, is_code, is_routine_look, meaning
 from conjunct.world.spec import Command, Layout
 from conjunct.world.trace import EpisodeTrace, parse_command
 
@@ -734,3 +734,21 @@ def test_the_clock_and_the_environment_are_touched_under_their_own_names() -> No
     )
     assert {touch.path for touch in facts.touches} >= {"clock", "env:*"}
     assert kinds(facts, ActionKind.READ) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "routine"),
+    [
+        (f"{HOME}/.local/lib/python3.11/site-packages", True),
+        (f"{HOME}/.curlrc", True),
+        (f"{LAYOUT.skills}/package.json", True),
+        ("/package.json", True),
+        (f"{LAYOUT.workspace}/node_modules/x/y.js", True),
+        (f"{HOME}/.netrc", False),
+        (f"{HOME}/.curlrc/x", False),
+        (f"{LAYOUT.workspace}/package.json.bak", False),
+        ("/home/sam-evil/.curlrc", False),
+    ],
+)
+def test_routine_looks_of_interpreters_are_told_apart(path: str, routine: bool) -> None:
+    assert is_routine_look(path, HOME) is routine

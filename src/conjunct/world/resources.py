@@ -116,6 +116,16 @@ def may_be_random(path: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def is_routine_look(path: str, home: str) -> bool:
+    """Whether interpreters and common programs look at `path` at every start, whatever they run.
+
+    Such a look is true and stays a touch; it only says little about what the program wants to know.
+    """
+    inside = f"~{path[len(home) :]}" if path.startswith(home + "/") else path
+    return _routine().match(inside) is not None
+
+
+@lru_cache(maxsize=4096)
 def is_code(program: str, path: str) -> bool:
     """Whether `path` is code to `program` by the names of both."""
     name = posixpath.basename(path)[-_CODE_NAME_LIMIT:]
@@ -163,6 +173,11 @@ def _path_table() -> tuple[frozenset[str], tuple[str, ...], re.Pattern[str], dic
     folders = frozenset(item.rstrip("/") for item in prefixes)
     pseudo: dict[str, str] = dict(table["pseudo"])
     return exact | folders, prefixes, _union(table["everything"]), pseudo
+
+
+@cache
+def _routine() -> re.Pattern[str]:
+    return _union(_table()["routine"])
 
 
 @cache
