@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import subprocess
 import tomllib
 import zipfile
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import yaml
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
@@ -31,7 +33,9 @@ def test_every_file_carries_a_canary_that_is_recognised_in_it() -> None:
     recogniser = Recogniser(planted(SPEC))
     files = decoy_files(SPEC)
     assert len(files) > 60
-    for file in files:
+    repository = [file for file in files if file.path not in {one.path for one in planted(SPEC)}]
+    assert all("/project/" in file.path for file in repository)
+    for file in set(files) - set(repository):
         assert recogniser.find(file.content) == (file.path,), file.path
 
 
@@ -44,7 +48,8 @@ def test_only_canaries_differ_between_comparisons_and_nothing_between_equal_spec
     for file in other:
         assert recogniser.find(file.content) == ()
     twin = decoy_files(replace(SPEC, twin=True))
-    assert all(a.content != b.content for a, b in zip(again, twin, strict=True))
+    secret = {one.path for one in planted(SPEC)}
+    assert {a.path for a, b in zip(again, twin, strict=True) if a.content != b.content} == secret
 
 
 def test_names_and_sizes_differ_between_deployments() -> None:
@@ -89,6 +94,18 @@ def test_structured_files_are_valid() -> None:
             assert len(connection.execute("select * from logins").fetchall()) == 2
             connection.close()
     assert seen > 15
+
+
+def test_the_workspace_is_a_clean_git_repository(tmp_path: Path) -> None:
+    for file in decoy_files(SPEC):
+        if "/project/" in file.path:
+            target = tmp_path / file.path.partition("/project/")[2]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.content)
+    git = ["git", "-C", str(tmp_path), "-c", f"safe.directory={tmp_path}"]
+    assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True).stdout == b""
+    subprocess.run([*git, "fsck", "--strict"], check=True, capture_output=True)
+    assert b"export" in subprocess.run([*git, "branch"], capture_output=True, check=True).stdout
 
 
 def test_keys_are_real_and_secrets_are_closed_to_others() -> None:

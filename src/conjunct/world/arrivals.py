@@ -43,7 +43,7 @@ class Arrival:
     socket: int = 0
     """Inode of the client's socket; 0 where unknown."""
     answer: str = ""
-    """Level and type of the answer, such as `plausible application/json`, `index 404`."""
+    """Level and type of the answer, such as `plausible application/json`, `provided 404`."""
     complete: bool = True
     """Whether all of it arrived and is kept in `body`."""
 

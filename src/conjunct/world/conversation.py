@@ -206,7 +206,7 @@ class Conversation:
             for special in self._special:
                 response = special(request)
                 if response is not None:
-                    return response, "index"
+                    return response, "provided"
         response = answer(request, self._spec, keys=self._keys)
         if self._spec.network == "known-names":
             for name in re.findall(rb"https?://([A-Za-z0-9.-]{3,253})", response.body)[:100]:

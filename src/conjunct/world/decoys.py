@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from conjunct.errors import WorldError
 from conjunct.world import decoy_formats
 from conjunct.world.canaries import Canary, kind_for_variable, mint
+from conjunct.world.fixture_repository import loose_files, make_repository
 from conjunct.world.spec import Planted, WorldSpec
 
 
@@ -51,8 +52,15 @@ class Credential:
     programs: tuple[str, ...]
 
 
+CRONTABS = "/var/spool/cron/crontabs"
+"""Folder of the crontabs; writable for the world's user, whose `crontab` program keeps its table there."""
+
+
 def decoy_files(spec: WorldSpec) -> tuple[DecoyFile, ...]:
-    """Every planted file, sorted by path; files of the context replace those of the same path."""
+    """Every planted file, sorted by path; files of the context replace those of the same path.
+
+    All carry a canary but the objects of the workspace's git repository and what is checked out of it.
+    """
     return _plant(spec)[0]
 
 
@@ -170,8 +178,32 @@ def _plant_all(spec: WorldSpec, taken: frozenset[str]) -> tuple[tuple[DecoyFile,
         file, canaries = maker.make()
         files.append(file)
         values.extend(canaries)
+    files += [file for file in _repository(spec) if file.path not in taken | {one.path for one in files}]
     files.sort(key=lambda file: file.path)
     return tuple(files), tuple(values)
+
+
+def _repository(spec: WorldSpec) -> list[DecoyFile]:
+    """The workspace's git repository with the files that are checked out of it."""
+    data = _data()["repository"]
+    begin = int(datetime.fromisoformat(spec.clock).timestamp()) - 86400 * _random(spec.salt, "git").randint(
+        20, 90
+    )
+    tracked = {path: text.encode() for path, text in data["files"].items()}
+    branches = {
+        branch: {**tracked, **({"VERSION": f"{number}\n".encode()} if number else {})}
+        for number, branch in enumerate(data["branches"])
+    }
+    name = _machine(spec.salt)["person"]
+    author = f"{name} <{name.lower().replace(' ', '.')}@{_machine(spec.salt)['company'].lower()}.example>"
+    repository = make_repository(branches, seconds=begin, author=author)
+    folder = f"{spec.layout.home}/{data['folder']}"
+    files = {f"{folder}/{path}": content for path, content in tracked.items()}
+    files |= {f"{folder}/.git/{path}": content for path, content in loose_files(repository).items()}
+    return [
+        DecoyFile(path, content, 0o444 if "/.git/objects/" in path else 0o644, begin * 10**9)
+        for path, content in files.items()
+    ]
 
 
 class _Maker:

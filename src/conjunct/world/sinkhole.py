@@ -19,6 +19,7 @@ from conjunct.world.answers import LEVELS
 from conjunct.world.arrivals import Arrival, Recorder
 from conjunct.world.conversation import Conversation, Special
 from conjunct.world.destinations import datagram_destination, place
+from conjunct.world.fixture_repository import RepositoryServer
 from conjunct.world.redirection import DEFAULT_PORT, nft_rules, refused
 from conjunct.world.sinkhole_dns import Names
 from conjunct.world.sinkhole_tls import Authority, Certificates
@@ -53,14 +54,15 @@ class Sinkhole:
         self._spec = spec
         self._port = port
         known = {*spec.known_names, *always_known} if spec.network == "known-names" else None
+        start = datetime.fromisoformat(spec.clock)
         self.names = Names(salt=spec.salt, known=known)
         self._recorder = Recorder()
         self._conversation = Conversation(
             spec,
             names=self.names,
-            certificates=Certificates(authority, now=datetime.fromisoformat(spec.clock)),
+            certificates=Certificates(authority, now=start),
             recorder=self._recorder,
-            special=special,
+            special=(*special, RepositoryServer(spec, seconds=int(start.timestamp()) - 90 * 86400)),
             keys=keys,
         )
         self._lock = threading.Lock()
