@@ -60,7 +60,7 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
     """
     started = time.monotonic()
     began = datetime.datetime.now(datetime.UTC)
-    registry, candidates = _candidates(options)
+    registry, candidates = read_candidates(options)
     policy = load_policy(_policy_path(options))
     store_path = options.store or DEFAULT_STORE
     store = Store(store_path)
@@ -105,7 +105,7 @@ def _policy_path(options: VetOptions) -> Path | None:
     return beside if beside.is_file() else None
 
 
-def _candidates(options: VetOptions) -> tuple[Registry, tuple[Skill, ...]]:
+def read_candidates(options: VetOptions) -> tuple[Registry, tuple[Skill, ...]]:
     """The registry with everything in it, and the skills to decide about."""
     if options.path is None:
         if options.registry is None or options.changed is None:
@@ -208,7 +208,7 @@ def replay_skill(skill: str, store: Path | None, runs: int, *, workers: int | No
     kept = {name: Path(value) for name, value in json.loads(records.remembered("options") or "{}").items()}
     records.close()
     options = VetOptions(path=kept.get("path"), registry=kept.get("registry"), battery=kept.get("battery"))
-    registry, _ = _candidates(options)
+    registry, _ = read_candidates(options)
     spec = msgspec.convert(triggers[0]["replay"], EpisodeSpec)
     now = next((s.digest for s in registry.skills if s.id == spec.candidate), None)
     if skill == spec.candidate and now != entry["digest"]:
