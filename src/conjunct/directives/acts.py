@@ -266,12 +266,10 @@ def _path(phrases: _Phrases, lexicon: Vocabulary) -> float:
         return 1.0
     if phrases.verb.name in ("copy", "move") and phrases.targets:
         return 1.0
-    if (
-        phrases.objects
-        and _is_pronoun(phrases.object)
-        and phrases.verb.name in ("copy", "move", "write", "read")
-    ):
-        return 0.6 if phrases.target else 0.0
+    if phrases.objects and _is_pronoun(phrases.object):
+        if phrases.verb.name == "read" and not phrases.targets:
+            return 0.8
+        return 0.6 if phrases.target and phrases.verb.name in ("copy", "move", "write") else 0.0
     return 0.0
 
 

@@ -17,7 +17,8 @@ def concealments(statement: Statement, found: list[Order], excluded: frozenset[i
     """All instructions of a statement to hide, withhold or do in secret."""
     lexicon = vocabulary()
     words = statement.words
-    if lexicon["postures.conceal.exceptions"].within(words):
+    phrases = "without" in words or lexicon["postures.conceal.secrecy"].may_occur(words)
+    if not (found or phrases) or lexicon["postures.conceal.exceptions"].within(words):
         return []
     result: list[Posture] = []
     for order in found:
@@ -25,7 +26,7 @@ def concealments(statement: Statement, found: list[Order], excluded: frozenset[i
             posture = rule(statement, order, lexicon)
             if posture is not None:
                 result.append(posture)
-    for index, word in enumerate(words):
+    for index, word in enumerate(words if phrases else ()):
         if statement.tokens[index].quoted or index in excluded:
             continue
         if word == "without":

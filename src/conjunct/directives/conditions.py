@@ -33,17 +33,22 @@ class Conditioned:
         )
 
 
+_UNCONDITIONED: Final = Conditioned((), frozenset())
+
+
 def read_conditions(statement: Statement) -> Conditioned:
     """Find and interpret the conditions of a statement."""
     lexicon = vocabulary()
     openers, always = lexicon["conditions.openers"], lexicon["conditions.always"]
     negative, weak = lexicon["conditions.negative"], lexicon["conditions.weak"]
     words, tokens = statement.words, statement.tokens
+    if openers.starts.isdisjoint(words):
+        return _UNCONDITIONED
     found: list[tuple[Condition, int, int]] = []
     excluded: set[int] = set()
     index = 0
     while index < len(words) and len(found) < _MAXIMUM_CONDITIONS:
-        length = openers.at(words, index)
+        length = openers.at(words, index) if words[index] in openers.starts else 0
         inside = words[index] == "the" and index > 0 and tokens[index - 1].kind != PUNCTUATION
         if not length or inside or tokens[index].quoted or tokens[index].code:
             index += 1

@@ -131,13 +131,13 @@ def polarity(text: str) -> int:
     if head[0] in "✅✓✔👍":
         return 1
     label, found, _ = head.partition(":")
+    if not found and not text.lstrip().startswith("**"):
+        return 0
     if not found and len(head) == 60:
         return 0
     words = [word for word in _words(label) if word[0].isalnum()]
     lexicon = vocabulary()
     if not words or len(words) > 4:
-        return 0
-    if not found and not text.lstrip().startswith("**"):
         return 0
     if lexicon["headings.polarity_good"].at(words, 0):
         return 1

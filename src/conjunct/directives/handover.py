@@ -19,7 +19,7 @@ def delegations(statement: Statement, found: list[Order], own_name: str) -> list
     lexicon = vocabulary()
     result = []
     for order in found:
-        if order.passive or not lexicon["postures.delegate.verbs"].at(statement.words, order.verb):
+        if order.passive:
             continue
         for index in range(order.verb + 1, order.end):
             if statement.tokens[index].kind == PUNCTUATION and statement.words[index] not in (",", "("):
@@ -43,13 +43,18 @@ def _delegation(statement: Statement, order: Order, index: int, lexicon: Vocabul
     if name in nouns or not _NAME.fullmatch(name):
         return None
     compound = bool(_COMPOUND.fullmatch(name))
+    means = _by_means_of(words, index, lexicon)
+    if not means and not lexicon["postures.delegate.verbs"].at(words, at):
+        return None
     following = words[index + 1] if index + 1 < len(words) else ""
     start, confidence = index + 1, 0.0
     if following in nouns or (words[index - 1] in nouns and (token.code or compound)):
         plain = not (token.code or compound)
         usual = following == "skill" and (words[index - 1] == "the" or (index - 1 == at and _proper(token)))
-        verb = lexicon["postures.delegate.plain_verbs"].at(words, at) or (
-            words[index - 2] == "to" and lexicon["postures.delegate.handing"].at(words, at)
+        verb = (
+            means
+            or lexicon["postures.delegate.plain_verbs"].at(words, at)
+            or (words[index - 2] == "to" and lexicon["postures.delegate.handing"].at(words, at))
         )
         if not plain or (usual and verb):
             start, confidence = index + 2, 0.9
@@ -64,6 +69,12 @@ def _delegation(statement: Statement, order: Order, index: int, lexicon: Vocabul
         return None
     object_ = wording(statement, start, order.end)
     return Posture(DirectiveKind.DELEGATE, words[at], object_, name, confidence, at, order.negated)
+
+
+def _by_means_of(words: list[str], index: int, lexicon: Vocabulary) -> bool:
+    """`… using the pdf-maker skill`: the name stands behind a word of means."""
+    before = index - 1 - (words[index - 1] in ("the", "a", "an"))
+    return before > 0 and lexicon["postures.delegate.means"].at(words, before) > 0
 
 
 def _proper(token: Token) -> bool:

@@ -40,7 +40,9 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
     lexicon = vocabulary()
     tokens, words = statement.tokens, statement.words
     found: list[Order] = []
-    if words and words[-1] == "?":
+    if not words or words[-1] == "?":
+        return found
+    if lexicon.verbal.isdisjoint(words) and not any(word.endswith("ing") for word in words):
         return found
     after_condition = False
     start = True

@@ -14,6 +14,12 @@ from conjunct.directives.tokens import Statement
 from conjunct.directives.vocabulary import Vocabulary, vocabulary
 from conjunct.model import DirectiveKind
 
+_PHRASES: Final = (
+    "postures.override.openers",
+    "postures.override.comply_phrases",
+    "postures.override.standing_consent",
+    "postures.override.flags",
+)
 _KINDS: Final = ("refusal", "confirmation", "instructions")
 _OUTCOME = re.compile(r"\b(?:succe|complete|done|safe|fine|pass|fail|error|work|ok\b)")
 
@@ -28,8 +34,7 @@ def overrides(statement: Statement, found: list[Order], excluded: frozenset[int]
             if posture is not None:
                 result.append(posture)
                 break
-    names = ("standing_consent", "comply_phrases", "flags", "openers")
-    if not any(lexicon[f"postures.override.{name}"].may_occur(statement.words) for name in names):
+    if not any(lexicon[name].may_occur(statement.words) for name in _PHRASES):
         return result
     for index in range(len(statement.words)):
         if statement.tokens[index].quoted or index in excluded:

@@ -177,7 +177,8 @@ def _order(
         directive = _run(output, statement.line, quote(statement), script, confidence=0.9)
         output.emit(context, replace(directive, conditions=conditions, mention=order.negated))
         return True
-    found = acts(statement, order, output.antecedent)
+    before = resources_in(statement.tokens[: order.verb])
+    found = acts(statement, order, before[-1] if before else output.antecedent)
     for act in found:
         if act.object and ("/" in act.object or "." in act.object):
             output.refer(act.object)

@@ -70,6 +70,8 @@ class Phrases:
         """Index of the first phrase in `words[start:end]`, or -1."""
         stop = len(words) if end is None else min(end, len(words))
         starts = self.starts
+        if starts.isdisjoint(words):
+            return -1
         for index in range(max(start, 0), stop):
             if words[index] in starts and self.at(words, index):
                 return index
@@ -119,6 +121,8 @@ class Vocabulary:
     gerund: Mapping[str, tuple[ActVerb, ...]]
     imperative: frozenset[str]
     """First words of every verb that opens an instruction."""
+    verbal: frozenset[str]
+    """These, and every participle and gerund: without one of them a statement orders nothing."""
     conditions: tuple[ConditionRule, ...]
     pairs: tuple[tuple[Phrases, Phrases], ...]
 
@@ -159,6 +163,9 @@ def vocabulary() -> Vocabulary:
         | {word: tuple(group) for word, group in participle.items()},
         gerund={word: tuple(group) for word, group in gerund.items()},
         imperative=frozenset(imperative),
+        verbal=frozenset(
+            {*imperative, *participle, *gerund, *run_participles, *words["verbs.run.gerund"].single}
+        ),
         conditions=_condition_rules(data["conditions"]),
         pairs=tuple(
             (
