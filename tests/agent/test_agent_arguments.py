@@ -134,6 +134,20 @@ def test_argument_sets_differ_and_the_second_prefers_the_packages_samples(values
     assert (first[4], second[4]) == ("x", "y")
 
 
+@pytest.mark.parametrize(
+    "text", ["tool <23-rows.txt> --output <out_dir>", "tool </path/to/n.txt> --output <out_dir>"]
+)
+def test_placeholders_may_start_with_a_digit_or_a_path(values: Values, text: str) -> None:
+    assert fill(text, values).argv == ("tool", f"{WORK}/in/n.txt", "--output", f"{WORK}/results/out_dir")
+
+
+def test_redirects_are_no_placeholders(values: Values) -> None:
+    assert (
+        fill("sort < n.txt > sorted.txt", values).text
+        == f"sort < {WORK}/in/n.txt > {WORK}/results/sorted.txt"
+    )
+
+
 def test_documented_values_are_kept(values: Values) -> None:
     assert fill('tool --query "RNA tumor" --genes BRAF,CD37', values).argv == (
         "tool",
