@@ -267,3 +267,37 @@ def test_abstract_sockets_stay_inside() -> None:
         result = python(world, program)
         assert text(result) == "111\n"
         assert any("@probe" in reason for reason in result.uncut)
+
+
+def test_the_kernels_settings_cannot_be_changed() -> None:
+    """The limit on shared memory belongs to the namespace's owner, which is the user of the commands."""
+    program = (
+        "for name in ('kernel/shmall', 'kernel/hostname', 'net/ipv4/ip_forward',\n"
+        "             '../sysrq-trigger', '../self/uid_map', '../self/mem'):\n"
+        "    try:\n        open('/proc/sys/' + name, 'r+b', 0); print(name)\n"
+        "    except OSError:\n        pass\n"
+    )
+    with small_world() as world:
+        assert text(python(world, program)) == ""
+
+
+def test_folders_nested_beyond_any_path_are_told() -> None:
+    program = (
+        "import os\nfor _ in range(2500):\n    os.mkdir('aa'); os.chdir('aa')\nopen('x', 'w').write('x')\n"
+    )
+    with small_world() as world:
+        result = python(world, program, cwd="/tmp")
+        assert result.record.status == 0, text(result)
+        assert any("stayed" in reason for reason in result.uncut)
+        assert works(world)
+
+
+def test_the_memory_of_another_process_cannot_be_written() -> None:
+    program = (
+        "import subprocess, time\n"
+        "child = subprocess.Popen(['sleep', '5'])\ntime.sleep(0.1)\n"
+        "try:\n    open(f'/proc/{child.pid}/mem', 'r+b', 0); print('open')\n"
+        "except OSError as error:\n    print(error.errno)\n"
+    )
+    with small_world() as world:
+        assert text(python(world, program)) == "30\n"

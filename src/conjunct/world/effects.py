@@ -320,6 +320,8 @@ def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
             with os.scandir(real) as entries:
                 found = list(entries)
         except OSError:
+            # Nested beyond what a path can name: told as something that cannot be made again.
+            into[f"{shown}/..."] = Seen(0, 0, 0, 0, 0, 0)
             continue
         for entry in found:
             path = f"{shown}/{entry.name}"
@@ -328,6 +330,7 @@ def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
             try:
                 look = entry.stat(follow_symlinks=False)
             except OSError:
+                into[path] = Seen(0, 0, 0, 0, 0, 0)
                 continue
             if stat.S_ISCHR(look.st_mode) and look.st_rdev == 0:
                 into[path] = None

@@ -8,6 +8,7 @@ import secrets
 import selectors
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -171,8 +172,6 @@ class EpisodeService:
     def _ready_sandbox(self) -> Sandbox:
         if self._sandbox is not None:
             return self._sandbox
-        bring_up_network(nft_rules(DEFAULT_PORT, network=self._spec.network))
-        self._sinkhole.start()
         layout = self._spec.layout
         sandbox = Sandbox(
             root=self._stage.root,
@@ -182,12 +181,20 @@ class EpisodeService:
             nonce=secrets.token_hex(16),
             processor=self._processor,
         )
-        sandbox.start(
-            binds=self._stage.binds,
-            home=layout.home,
-            host=layout.host,
-            environment=dict(self._plan.environment),
-        )
+        with ThreadPoolExecutor(1) as other:
+            # The network and the sandbox take about as long to come up, and neither needs the other yet.
+            network = other.submit(self._start_network)
+            sandbox.start(
+                binds=self._stage.binds,
+                home=layout.home,
+                host=layout.host,
+                environment=dict(self._plan.environment),
+            )
+        try:
+            network.result()
+        except BaseException:
+            sandbox.stop()
+            raise
         self._sandbox = sandbox
         if self._spec.traced:
             tape = TraceTape(self._stage.trace, sandbox.nonce, writing=sandbox.alive)
@@ -201,6 +208,10 @@ class EpisodeService:
         )
         self._watchdog.start()
         return sandbox
+
+    def _start_network(self) -> None:
+        bring_up_network(nft_rules(DEFAULT_PORT, network=self._spec.network))
+        self._sinkhole.start()
 
     def _breached(self, limit: str) -> None:
         self._breach = self._breach or limit

@@ -183,7 +183,16 @@ class Sandbox:
         for source, destination in binds:
             argv += ["--ro-bind", source, destination]
         argv += ["--perms", "0000", "--dir", "/root"]
-        argv += ["--remount-ro", "/usr/local", "--remount-ro", "/dev", "--remount-ro", "/"]
+        argv += [
+            "--remount-ro",
+            "/usr/local",
+            "--remount-ro",
+            "/dev",
+            "--remount-ro",
+            "/proc",
+            "--remount-ro",
+            "/",
+        ]
         argv += ["--clearenv", "--chdir", "/"]
         for name, value in environment.items():
             argv += ["--setenv", name, value]

@@ -227,7 +227,7 @@ def _system(spec: WorldSpec, runtime: Runtime | None) -> list[LayerEntry]:
 
     Answers below `/usr` and in the kernel's own folders cannot be given: these are the host's.
     """
-    entries = list(system_entries(spec.layout))
+    entries = [*_own_system(spec.layout)]
     if runtime is not None:
         entries += [LayerEntry(path, content) for path, content in runtime.system_files()]
     asked = configuration(modules=spec.stand_in_modules, coverage=spec.layout.skills if spec.coverage else "")
@@ -237,6 +237,12 @@ def _system(spec: WorldSpec, runtime: Runtime | None) -> list[LayerEntry]:
         if path.split("/")[1] in SYSTEM_FOLDERS:
             entries.append(LayerEntry(path.lstrip("/"), text.encode()))
     return entries
+
+
+@cache
+def _own_system(layout: Layout) -> tuple[LayerEntry, ...]:
+    """Read once per worker: a host whose `/etc` changes meanwhile must not change the worlds of one run."""
+    return tuple(system_entries(layout))
 
 
 def _environment(spec: WorldSpec, runtime: Runtime | None) -> tuple[tuple[str, str], ...]:
