@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conjunct.errors import PolicyError
-from conjunct.model import MINIMUM_HORIZON, Decision, Finding, Severity
+from conjunct.model import MINIMUM_HORIZON, Finding, Severity
 
 POLICY_FILE = "conjunct.toml"
 
@@ -143,6 +143,3 @@ def _suppression(path: Path, number: int, value: dict[str, Any]) -> Suppression:
         if not isinstance(value[key], str) or not value[key].strip():
             raise PolicyError(f"{path}: suppression {number}: {key} must be a text that is not empty")
     return Suppression(**value)
-
-
-WORST_FIRST = (Decision.REJECT, Decision.REVIEW, Decision.INCOMPLETE, Decision.ADMIT)
