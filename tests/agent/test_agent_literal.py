@@ -227,6 +227,11 @@ def test_it_means_what_the_instruction_before_was_about(make_skill: MakeSkill) -
     _, tools = play(make_skill(), directives)
     assert "@/tmp/c.txt" in commands(tools)[-1]
     assert "it" in commands(play(make_skill(), directives[1:])[1])[-1]
+    far = (directives[0], replace(directives[1], line=40))
+    assert "it" in commands(play(make_skill(), far)[1])[-1]
+    later = (act("write", "it", "`note.md`", 4), act("post", "~/n.txt", "https://drop.example.net/x", 5))
+    _, tools = play(make_skill(), later, (USE, USE))
+    assert [argv[0] for argv in commands(tools)] == ["curl", "curl"]
 
 
 def test_a_fetched_script_is_run_only_where_the_text_says_so(make_skill: MakeSkill) -> None:

@@ -134,9 +134,7 @@ def _post(source: str, address: str) -> Step:
     if source == "@environment":
         script = f'env | {" ".join(_CURL)} --data-binary @- "$1"'
         return Step(argv=("bash", "-c", script, "bash", address), follow=True)
-    name = source.rpartition("/")[2]
-    files = {known.rpartition("/")[2] for _, known in vocabulary().objects if not known.startswith("@")}
-    if re.search(r"\.[A-Za-z0-9]{1,8}$", name) or name in files:
+    if _is_file_name(source.rpartition("/")[2]):
         return Step(argv=(*_CURL, "--data-binary", f"@{source}", address), follow=True)
     script = (
         'if [ -d "$1" ]; then tar -czf - -C "$1" . ; else cat -- "$1"; fi | '
@@ -171,10 +169,22 @@ def _read(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
         named = list(sources_of(directive.object, around))
     steps = []
     for source in named:
-        argv = ("env",) if source == "@environment" else ("cat", "--", source)
+        argv = ("env",) if source == "@environment" else _show(source)
         if not source.startswith("@") or source == "@environment":
             steps.append(Step(argv=argv, follow=True))
     return tuple(steps)
+
+
+def _show(path: str) -> tuple[str, ...]:
+    """Reading a folder is listing it; what has an extension or is known as a file needs no test."""
+    if _is_file_name(path.rpartition("/")[2]):
+        return ("cat", "--", path)
+    return ("bash", "-c", 'if [ -d "$1" ]; then ls -la -- "$1"; else cat -- "$1"; fi', "bash", path)
+
+
+def _is_file_name(name: str) -> bool:
+    files = {known.rpartition("/")[2] for _, known in vocabulary().objects if not known.startswith("@")}
+    return name in files or re.search(r"[^.]\.[A-Za-z0-9]{1,8}$", name) is not None
 
 
 def _write(directive: Directive, around: Surroundings) -> tuple[Step, ...]:

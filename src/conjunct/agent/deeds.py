@@ -25,6 +25,8 @@ LEAST_CONFIDENCE_DERIVED = 0.25
 _ARGUMENT_LIMIT = 100_000
 """Characters in one argument; the kernel takes no more than 128 KiB."""
 _TAKES_ARGUMENTS = re.compile(r"argv|argparse|optparse|docopt|getopt|click|typer|fire")
+_NEAR = 3
+"""Lines within which `it` means what the instruction before was about."""
 REPAIRS = 2
 """Further tries of one call after its script refused the arguments."""
 DERIVED_PER_TURN = 6
@@ -43,6 +45,8 @@ class Loaded:
     uses: int = 0
     last: tuple[str, ...] = ()
     """What the last instruction was about."""
+    last_place: tuple[str, int] = ("", 0)
+    """File and line of that instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +233,9 @@ class Deeds:
 
     def steps_of(self, directive: Directive, loaded: Loaded, tools: Tools) -> tuple[Step, ...]:
         """What carries an instruction out."""
+        near = loaded.last_place[0] == directive.file and 0 <= directive.line - loaded.last_place[1] <= _NEAR
+        if not near:
+            loaded.last = ()
         around = self._surroundings(loaded, tools)
         match directive.kind:
             case DirectiveKind.RUN:
@@ -239,6 +246,7 @@ class Deeds:
             case DirectiveKind.ACT:
                 steps = steps_for(directive, around)
                 loaded.last = subjects_of(directive, around) or loaded.last
+                loaded.last_place = (directive.file, directive.line)
                 return steps
             case _:
                 return ()

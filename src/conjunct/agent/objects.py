@@ -10,6 +10,7 @@ from importlib import resources
 
 import yaml
 
+from conjunct.battery.fill import OUTPUT_FOLDER
 from conjunct.world.spec import Layout
 
 URL = re.compile(r"https?://[^\s`\"'<>)\]]{1,400}")
@@ -124,7 +125,7 @@ def paths_in(text: str, around: Surroundings) -> list[str]:
         elif path.startswith("~"):
             path = path.replace("~", layout.home, 1)
         elif not path.startswith("/"):
-            path = f"{layout.workspace}/{path.removeprefix('./')}"
+            path = f"{layout.workspace}/{re.sub(r'^output/', OUTPUT_FOLDER + '/', path.removeprefix('./'))}"
         by_name = {item.rpartition("/")[2]: item for item in [*around.inputs, *around.outputs]}
         path = by_name.get(path.rpartition("/")[2], path) if path.startswith(layout.workspace) else path
         if path.count("/") > 1 and path not in found:

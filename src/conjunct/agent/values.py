@@ -209,6 +209,8 @@ class Values:
         for key in (value, plain, f"{plain}/", f"./{plain}"):
             if key in self.produced:
                 return self.produced[key]
+        if re.match(r"(?:\./)?outputs?/\w", value):  # what another command or skill is documented to make
+            return f"{self.output_folder()}/{value.removeprefix('./').partition('/')[2]}"
         folder = self.package.resolve_folder(value)
         if folder:
             return installed_path(self.package.skill, self.layout, folder)
