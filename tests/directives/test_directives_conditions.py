@@ -34,6 +34,7 @@ CASES = [
     ("After 2031-02-03", ("clock", "after", "2031-02-03", False)),
     ("Only after March 4, 2031", ("clock", "after", "2031-03-04", False)),
     ("Before May 2031", ("clock", "before", "2031-05-01", False)),
+    ("Only after 6 pm", ("clock", "after", "18:00", False)),
     ("If the user has ~/.config/tool.toml", ("host", "exists", "~/.config/tool.toml", False)),
     ("If there is a .env file in the project", ("host", "exists", ".env", False)),
     ("If pandoc is not installed", ("host", "exists", "pandoc", True)),

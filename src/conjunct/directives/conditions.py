@@ -13,6 +13,7 @@ from conjunct.model import Condition, FactorKind
 
 _MAXIMUM_LENGTH: Final = 300
 _MAXIMUM_CONDITIONS: Final = 6
+_ARROWS: Final = frozenset({"→", "->", "=>", "—"})
 _CONJUNCTION: Final = re.compile(r",?\s+(?:and|AND|&&)\s+(?:(?:if|when|only if|only when)\s+)?|,\s+")
 
 
@@ -42,11 +43,11 @@ def read_conditions(statement: Statement) -> Conditioned:
     openers, always = lexicon["conditions.openers"], lexicon["conditions.always"]
     negative, weak = lexicon["conditions.negative"], lexicon["conditions.weak"]
     words, tokens = statement.words, statement.tokens
-    if openers.starts.isdisjoint(words):
+    if openers.starts.isdisjoint(words) and words[0] not in ("user", "users"):
         return _UNCONDITIONED
     found: list[tuple[Condition, int, int]] = []
     excluded: set[int] = set()
-    index = 0
+    index = _arrow(statement, found, excluded)
     while index < len(words) and len(found) < _MAXIMUM_CONDITIONS:
         length = openers.at(words, index) if words[index] in openers.starts else 0
         inside = words[index] == "the" and index > 0 and tokens[index - 1].kind != PUNCTUATION
@@ -69,6 +70,22 @@ def read_conditions(statement: Statement) -> Conditioned:
         excluded.update(range(index, end))
         index = max(end, index + length)
     return Conditioned(tuple(found), frozenset(excluded))
+
+
+def _arrow(statement: Statement, found: list[tuple[Condition, int, int]], excluded: set[int]) -> int:
+    """`The user wants a chart → use the plot skill`: what stands before the arrow is a condition."""
+    words = statement.words
+    if not vocabulary()["conditions.readers"].at(words, 0):
+        return 0
+    end = next((index for index, word in enumerate(words[:40]) if word in _ARROWS), 0)
+    if not end:
+        return 0
+    conditions = _interpret(_text(statement, 0, end), "when", statement, 0, end, narrow=False)
+    if not any(condition.operator != "unknown" for condition in conditions):
+        return 0
+    found.extend((condition, 0, end) for condition in conditions)
+    excluded.update(range(end))
+    return end
 
 
 def heading_conditions(text: str) -> tuple[Condition, ...]:

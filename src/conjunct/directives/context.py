@@ -137,6 +137,8 @@ def polarity(text: str) -> int:
         return 0
     words = [word for word in _words(label) if word[0].isalnum()]
     lexicon = vocabulary()
+    if found and words and words[-1] in ("not", "never"):
+        return -1
     if not words or len(words) > 4:
         return 0
     if lexicon["headings.polarity_good"].at(words, 0):
@@ -158,7 +160,7 @@ def _lead(text: str, to_fence: bool) -> tuple[bool, bool, bool]:
     colon = sentence.rstrip().rstrip("*_").endswith((":", "："))
     if not colon and not to_fence:
         return False, False, False
-    if colon and lexicon["headings.lead_prohibited"].at(words, 0):
+    if colon and _at_edge(lexicon["headings.lead_prohibited"], words):
         return True, False, False
     if lexicon["headings.lead_order"].within(words):
         return False, False, True

@@ -14,6 +14,7 @@ ALTERNATIVES: Final = "|"
 """Separates the levels of a condition of which any one is enough."""
 
 _MAXIMUM_LENGTH: Final = 300
+_TIMES: Final[Mapping[str, str]] = {"midnight": "00:00", "noon": "12:00"}
 _SEASONS: Final = ("day", "end", "night", "holiday", "evening", "morning")
 _ORDINALS: Final[Mapping[str, int]] = {
     "first": 1, "one": 1, "second": 2, "two": 2, "third": 3, "three": 3, "fourth": 4, "four": 4, "fifth": 5,
@@ -46,7 +47,7 @@ def interpret(text: str, opener: str = "if", *, narrow: bool = False) -> Conditi
 
     `narrow` tries only rules that ask for this opener: "in December" is a condition, "in the file" is not.
     """
-    lowered = " ".join(text.lower().translate(_STRAIGHT).split())[:_MAXIMUM_LENGTH]
+    lowered = " ".join(text.lower().replace("**", "").translate(_STRAIGHT).split())[:_MAXIMUM_LENGTH]
     if not lowered:
         return None
     for rule in _rules(opener, narrow):
@@ -115,9 +116,14 @@ def _apply(rule: ConditionRule, match: re.Match[str]) -> Condition | None:
 
 
 def moment(text: str) -> str:
-    """A date as ISO 8601 (`june 1, 2026`, `march 2027`); else a day or season in the singular."""
+    """A date as ISO 8601, a time as `HH:MM`; else a day or season in the singular."""
     year = re.search(r"\b\d{4}\b", text)
     if year is None:
+        if time := re.fullmatch(r"(\d{1,2})(?::(\d{2}))? ?(am|pm|utc|o'clock|h)", text):
+            hour = int(time[1]) % 12 + 12 * (time[3] == "pm") if time[3] in ("am", "pm") else int(time[1])
+            return f"{hour:02}:{time[2] or '00'}"
+        if text in _TIMES:
+            return _TIMES[text]
         single = text.rstrip("s")
         return single if single.endswith(_SEASONS) else text
     numeric = re.fullmatch(r"(\d{4})[-/](\d{2})[-/](\d{2})", text)

@@ -319,15 +319,18 @@ def _passives(
 def _spread_negation(found: list[Order], tokens: list[Token], words: list[str]) -> list[Order]:
     """`do not fabricate, estimate or invent`: a bare verb in a list with "or" shares the prohibition."""
     result: list[Order] = []
-    for position, order in enumerate(found):
+    for order in found:
         previous = result[-1] if result else None
         if previous is not None and previous.negated and not order.negated and order.start == order.verb:
             between = words[previous.verb + 1 : order.verb]
-            following = found[position + 1].verb if position + 1 < len(found) else len(words)
             listed = (
                 "or" in between
                 or "nor" in between
-                or (between[-1:] == [","] and "or" in words[order.verb : following + 2])
+                or (
+                    between[-1:] == [","]
+                    and not {"then", "instead", "but"} & set(between)
+                    and "or" in words[order.verb :]
+                )
             )
             if listed and not {";", ":", "—", "."} & set(between):
                 order = replace(order, negated=True)
