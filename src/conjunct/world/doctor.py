@@ -9,17 +9,15 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from conjunct.errors import WorldError
 from conjunct.model import ActionKind
+from conjunct.world.runtime import Runtime, default_folder, ensure_runtime
+from conjunct.world.runtime_build import runtime_digest
 from conjunct.world.sandbox import program
 from conjunct.world.spec import Command, CommandResult, Limits, WorldSpec
 from conjunct.world.stage import namespace_remedy
 from conjunct.world.world import World, open_world
-
-if TYPE_CHECKING:
-    from conjunct.world.runtime import Runtime
 
 _DEBIAN = "apt-get install bubblewrap strace nftables iproute2 python3"
 _MINIMUM = {"bwrap": (0, 8), "strace": (5, 12)}
@@ -52,22 +50,48 @@ class _Trial:
 
 
 def examine(*, runtime: Runtime | None = None, cache_folder: Path | None = None) -> tuple[Check, ...]:
-    """Try every promise of the world on this host. Never raises for what the host refuses."""
+    """Try every promise of the world on this host. Never raises for what the host refuses.
+
+    `runtime`: by default the one of this version, if it is built; the doctor builds none.
+    """
     checks = list(_host())
     if not all(check.ok for check in checks):
         return tuple(checks)
+    runtime = runtime if runtime is not None else _built_runtime()
+    checks.append(_provided(runtime))
     for traced in (True, False):
         title = "a traced world opens" if traced else "an untraced world opens"
-        spec = WorldSpec(limits=_LIMITS, traced=traced, comparison="doctor")
+        spec = WorldSpec(limits=_LIMITS, traced=traced, comparison="doctor", clock=_CLOCK)
         try:
             with open_world(spec, runtime=runtime, cache_folder=cache_folder) as world:
                 first = _run(world, "print('ready')", 0)
                 ready = first.stdout == b"ready\n" and not first.undetermined
                 checks.append(Check(title, ready, _seen(first), "" if ready else _REPORT))
-                checks += _tried(world, _TRIALS if traced else _UNTRACED_TRIALS)
+                trials = _TRIALS if traced else _UNTRACED_TRIALS
+                clock = (_TIME_LEVEL,) if runtime is not None and runtime.has_clock else ()
+                checks += _tried(world, (*clock, *trials))
         except WorldError as error:
             checks.append(Check(title, False, str(error), _remedy(str(error))))
     return tuple(checks)
+
+
+def _built_runtime() -> Runtime | None:
+    built = (default_folder() / runtime_digest()[:24] / "runtime.json").exists()
+    return ensure_runtime() if built else None
+
+
+def _provided(runtime: Runtime | None) -> Check:
+    promise = "packages, programs and a clock are provided"
+    if runtime is None:
+        later = "not built yet: `conjunct setup` builds them, and the first vetting does so by itself"
+        return Check(promise, True, later)
+    if not runtime.has_clock:
+        remedy = f"apt-get install gcc libc6-dev, remove {runtime.root}, run `conjunct setup`"
+        return Check(promise, False, "there is no library for the clock: every level is assumed", remedy)
+    if runtime.missing:
+        remedy = f"look at the network, remove {runtime.root}, run `conjunct setup`"
+        return Check(promise, False, f"missing: {', '.join(runtime.missing[:5])}", remedy)
+    return Check(promise, True, str(runtime.root))
 
 
 def _tried(world: World, trials: tuple[_Trial, ...]) -> Iterator[Check]:
@@ -169,6 +193,14 @@ def _does(kind: ActionKind, *names: str) -> Callable[[CommandResult], bool]:
     return kept
 
 
+_CLOCK = "2031-05-06T07:08:09+00:00"
+_TIME_LEVEL = _Trial(
+    "programs see the clock of the level",
+    "import datetime, subprocess\n"
+    "print(datetime.date.today(), subprocess.check_output(['date', '+%F'], text=True).strip())\n",
+    _says("2031-05-06 2031-05-06"),
+    "apt-get install gcc libc6-dev, then build the runtime again with `conjunct setup`",
+)
 _VISIBLE = _Trial(
     "files of the host are invisible",
     "import os\n"
