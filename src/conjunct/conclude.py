@@ -125,18 +125,38 @@ def _sensitive(reach: ReachSet) -> tuple[ActionKind, ...]:
 def _claims(setting: Setting, results: Results) -> tuple[Finding, ...]:
     skill = results.skill
     others = [other for other in setting.registry.skills if other.id != skill.id]
-    exercised = {
-        (file, line)
-        for command in results.commands()
-        for file, numbers in command.lines_run
-        for line in numbers
-    }
     return check_claims(
         skill,
         setting.reach[skill.id],
         neighbours=[(other, setting.reach[other.id]) for other in others],
-        exercised=exercised,
+        exercised=_exercised(setting, results),
     )
+
+
+def _exercised(setting: Setting, results: Results) -> frozenset[tuple[str, int]]:
+    """(file, line) pairs that ran: Python lines as recorded, directives carried out, and unguarded lines of
+    other scripts that were executed to their end."""
+    skill = results.skill
+    places: set[tuple[str, int]] = set()
+    files: set[str] = set()
+    for episode in (*results.found.episodes, *results.found.covered):
+        for command in episode.trace.commands:
+            if command.skill != skill.id or command.ended not in {"exit", "memo"}:
+                continue
+            places.add((command.file, command.line))
+            places |= {(file, line) for file, numbers in command.lines_run for line in numbers}
+            if command.status == 0:
+                files |= {
+                    entry.path
+                    for entry in skill.entries
+                    if any(a.endswith(f"/{entry.path}") for a in command.argv)
+                }
+    places |= {
+        (action.file, action.line)
+        for action in setting.reach[skill.id].actions
+        if action.file in files and action.source in {"shell", "javascript"} and not action.guards
+    }
+    return frozenset(places)
 
 
 def _coverage(setting: Setting, results: Results) -> Coverage:

@@ -19,6 +19,7 @@ from conjunct.gate.policy import POLICY_FILE
 from conjunct.model import Episode, EpisodeSpec, Registry, Skill
 from conjunct.plan.localise import replay_plan
 from conjunct.reach import reachable_actions
+from conjunct.reach.imports import foreign_modules
 from conjunct.report.json_report import skill_entry
 from conjunct.report.progress import watching
 from conjunct.report.summary import Report, worst_first
@@ -145,6 +146,7 @@ def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Sett
         reach={skill.id: reachable_actions(skill, compilations[skill.id]) for skill in registry.skills},
         tasks={skill.id: generate_task(skill, compilations[skill.id]) for skill in registry.skills},
         stubs={skill.id: stub_of(skill) for skill in registry.skills},
+        modules={skill.id: foreign_modules(skill) for skill in registry.skills},
         runtime=ensure_runtime(),
         agent=lambda _: LiteralAgent(),
         agent_name=literal.id,

@@ -29,6 +29,8 @@ ALL_PHRASINGS = -1
 """History level that holds all wordings of a family one after another: a guard on any of them fires."""
 
 
+COVERAGE = "coverage"
+"""Variant of a run in which the lines of the packages' Python files that ran are recorded."""
 _CONJUNCTIVE = frozenset({FactorKind.HISTORY, FactorKind.CO_SKILLS})
 
 
@@ -64,6 +66,8 @@ class Exploration:
     episodes: list[Episode] = field(default_factory=list)
     asked: list[tuple[EpisodeSpec, frozenset[Question]]] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
+    covered: list[Episode] = field(default_factory=list)
+    """Runs with line coverage, one for each argument set; slower, and so apart from the others."""
     assumptions: list[str] = field(default_factory=list)
 
 
@@ -83,6 +87,13 @@ def explore(scope: Scope, found: Exploration, *, starts: Sequence[Context] = ())
         if arguments != NEUTRAL
     ]
     yield from tree.grow(roots)
+    if any(
+        command.skill == scope.candidate for episode in found.episodes for command in episode.trace.commands
+    ):
+        found.covered += yield tuple(
+            replace(tree.spec(tree.primary, replace(tree.neutral(), arguments=arguments)), variant=COVERAGE)
+            for arguments in scope.argument_sets
+        )
 
 
 class _Tree:

@@ -33,7 +33,7 @@ from conjunct.model import (
     Utterance,
     Violation,
 )
-from conjunct.plan.explore import ALL_PHRASINGS
+from conjunct.plan.explore import ALL_PHRASINGS, COVERAGE
 from conjunct.run.lazy_world import LazyWorld
 from conjunct.run.memo import Memo
 from conjunct.run.places import located
@@ -146,6 +146,8 @@ class EpisodeRunner:
             ),
             clock=start,
             network=setting.battery.networks[0] if context.network == NEUTRAL else context.network,
+            stand_in_modules=self._modules(spec),
+            coverage=spec.variant == COVERAGE,
             twin=spec.variant == "twin",
             traced=spec.variant != "untraced",
             layout=setting.layout,
@@ -156,6 +158,11 @@ class EpisodeRunner:
         """Credential variables that the skills in use name: the same in all arms of a comparison."""
         used = (spec.candidate, *spec.context.used_before, *spec.context.used_after)
         return tuple(sorted({name for skill in used for name in self._setting.credential_variables(skill)}))
+
+    def _modules(self, spec: EpisodeSpec) -> tuple[str, ...]:
+        """Modules that the skills in use import: a stand-in takes the place of those that are missing."""
+        used = (spec.candidate, *spec.context.used_before, *spec.context.used_after)
+        return tuple(sorted({name for skill in used for name in self._setting.modules[skill]}))
 
     def _with_audience(self, planted: Sequence[Planted], installed: Sequence[Skill]) -> tuple[Planted, ...]:
         """A credential that only a skill names has the hosts its package declares as audience."""

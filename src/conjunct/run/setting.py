@@ -29,6 +29,8 @@ class Setting:
     tasks: Mapping[str, str]
     """Skill id to the one request generated from its own description."""
     stubs: Mapping[str, Skill]
+    modules: Mapping[str, tuple[str, ...]]
+    """Skill id to the foreign modules that its Python files import."""
     runtime: Runtime
     agent: Callable[[EpisodeSpec], Agent]
     agent_name: str
