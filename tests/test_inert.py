@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from acceptance.reserved import foreign_hosts
 
 ROOT = Path(__file__).parents[1]
@@ -15,7 +16,7 @@ def text_of(folder: Path) -> str:
     return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in files)
 
 
-@pytest.mark.parametrize("folder", ["examples", "tests/data", "tests/acceptance/skins"])
+@pytest.mark.parametrize("folder", ["examples", "tests/data"])
 def test_reserved_domains_only(folder: str) -> None:
     assert (ROOT / folder).is_dir()
     assert foreign_hosts(text_of(ROOT / folder)) == set()
