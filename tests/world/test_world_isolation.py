@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -169,13 +170,35 @@ def test_planted_data_is_recognised_when_it_leaves_and_when_it_is_copied() -> No
         assert by_kind[ActionKind.SEND].canaries == ("/home/sam/.aws/credentials",)
 
 
+def test_planted_data_is_recognised_after_changes_that_were_made_again() -> None:
+    with small_world() as first, small_world() as second, small_world() as third:
+        copied = run(first, "sh", "-c", "base64 ~/.aws/credentials > /tmp/a")
+        second.apply(copied.effects)
+        later = run(second, "sh", "-c", "gzip -c /tmp/a > /tmp/b")
+        assert [a.canaries for a in later.actions if a.resource == "/tmp/b"] == [
+            ("/home/sam/.aws/credentials",)
+        ]
+        secret = (first.read("/home/sam/.aws/credentials") or b"").decode()
+        carried = run(third, "sh", "-c", f"printf %s '{secret}' > /tmp/c")
+        assert [a.canaries for a in carried.actions if a.resource == "/tmp/c"] == [
+            ("/home/sam/.aws/credentials",)
+        ]
+
+
 def test_what_a_survivor_does_later_is_in_the_record() -> None:
-    program = "(sleep 1; echo late > ~/late) &"
     with small_world() as world:
-        run(world, "sh", "-c", program)
-        python(world, "import time; time.sleep(1.5)", step=1)
+        run(world, "sh", "-c", "(sleep 1; echo late > ~/late) &", skill="early")
+        meanwhile = python(world, "import time; time.sleep(1.5)", step=1, skill="other")
+        writers = {
+            action.actor[0].name for action in meanwhile.actions if action.resource == "/home/sam/late"
+        }
+        assert writers == {"early"}
+        run(world, "sh", "-c", "(sleep 0.3; echo last > ~/last) &", step=2, skill="early")
+        time.sleep(0.8)
         record = world.finish()
         assert record.undetermined == ()
+        last = [action for action in record.actions if action.resource == "/home/sam/last"]
+        assert [(action.actor[0].name, action.fact("change")) for action in last] == [("early", "created")]
         with pytest.raises(WorldError, match="has ended"):
             world.exists("/")
 

@@ -28,6 +28,22 @@ def processes_with(mark: str) -> list[int]:
     return found
 
 
+def name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def is_ours(pid: int) -> bool:
+    """Whether a process descends from this one."""
+    while pid > 1:
+        if pid == os.getpid():
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
 def gone(mark: str, seconds: float = 5.0) -> bool:
     deadline = time.monotonic() + seconds
     while processes_with(mark):
@@ -70,6 +86,19 @@ def test_a_killed_supervisor_takes_everything_along_and_is_told(monkeypatch: pyt
         assert gone("7123.3")
         with pytest.raises(WorldError, match="supervisor"):
             run(world, "true")
+
+
+def test_without_its_tracer_nothing_goes_on() -> None:
+    with small_world() as world:
+        run(world, "sh", "-c", "setsid sleep 7123.5 &")
+        tracers = [
+            pid for pid in processes_with("--seccomp-bpf") if is_ours(pid) and name_of(pid) == "strace"
+        ]
+        assert len(tracers) == 1
+        os.kill(tracers[0], signal.SIGKILL)
+        assert gone("7123.5")
+        with pytest.raises(WorldError, match="gone|ended|void"):
+            run(world, "true", step=1)
 
 
 def test_leaving_early_does_not_wait_for_a_running_command() -> None:

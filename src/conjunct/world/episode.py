@@ -129,6 +129,7 @@ class EpisodeService:
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file as the agent."""
+        self._observer.brought(content)
         self._changes.write(path, content)
 
     def fingerprint(self, observations: Sequence[Observation]) -> tuple[str, ...]:
@@ -137,6 +138,8 @@ class EpisodeService:
 
     def apply(self, effects: Sequence[FileEffect]) -> None:
         """Make recorded changes again."""
+        for effect in effects:
+            self._observer.brought(effect.content)
         self._changes.apply(effects)
 
     def end_turn(self, turn: int, user_text: str, agent_text: str) -> None:

@@ -21,6 +21,7 @@ from conjunct.world.tape import TraceTape
 from conjunct.world.trace import EpisodeTrace, parse_command
 
 _TRACE_WAIT_SECONDS = 5.0
+_SOUGHT_BYTES = 1 << 20
 _CLOCK_SHOWS = ("/proc/stat", "/proc/uptime", "/proc/driver/rtc")
 _OWN = (RECORDS, CONFIGURATION)
 
@@ -59,7 +60,7 @@ class Observer:
     ) -> None:
         """`packages`: folder below the skills folder to skill id, where they differ.
 
-        `records`: where stand-ins leave what they were asked, as seen from outside. `clock`: whether programs
+        `records`: where stand-ins leave what they were asked, seen from outside. `clock`: whether programs
         see the clock of the level.
         """
         self._changes = changes
@@ -82,6 +83,11 @@ class Observer:
         """The agent has read a file itself: it may carry what it read into any later command."""
         self._exposed = self._exposed or path in self._planted
 
+    def brought(self, content: bytes) -> None:
+        """Bytes came into the world from outside: from the agent, or from the record of an earlier command."""
+        if not self._exposed and self._planted:
+            self._exposed = bool(self._recogniser.find(content[:_SOUGHT_BYTES]))
+
     @property
     def survivors(self) -> tuple[int, ...]:
         """Processes of earlier commands that still live, numbered as inside the world."""
@@ -95,6 +101,7 @@ class Observer:
 
     def result(self, command: Command, ending: Ending) -> CommandResult:
         """Everything about a command that has ended."""
+        self.brought("\0".join(command.argv).encode("utf-8", "surrogateescape") + command.stdin)
         facts = self._facts(command, ending)
         records = collect(self._records)
         change = self._changes.take(facts.touches)

@@ -15,6 +15,8 @@ from conjunct.world.resources import classify_path
 from conjunct.world.spec import Command, EffectKind, FileEffect, Layout
 
 _COMPARED_BYTES = 256 << 10
+_SOUGHT_BYTES = 8 << 20
+"""Planted data is looked for in every encoding, which takes more than a second for each megabyte."""
 _SHOWN_CHARACTERS = 4000
 _EXCERPT_CHARACTERS = 400
 _CHANGES = (ActionKind.WRITE, ActionKind.DELETE)
@@ -76,10 +78,13 @@ def _described(
         return action
     change = "created" if old is None else "modified"
     added, removed = _lines_changed(old or b"", effect.content)
+    sought = recogniser is not None and len(effect.content) <= _SOUGHT_BYTES
     detail = dict(action.detail) | {"change": change, "added": added, "removed": removed}
+    if recogniser is not None and not sought:
+        detail["content"] = "too large to look for planted data"
     return replace(
         action,
-        canaries=recogniser.find(effect.content) if recogniser is not None else (),
+        canaries=recogniser.find(effect.content) if recogniser is not None and sought else (),
         size=len(effect.content),
         sha256=hashlib.sha256(effect.content).hexdigest(),
         excerpt=effect.content[:_EXCERPT_CHARACTERS].decode("utf-8", "replace"),
