@@ -97,7 +97,7 @@ def test_without_its_tracer_nothing_goes_on() -> None:
         assert len(tracers) == 1
         os.kill(tracers[0], signal.SIGKILL)
         assert gone("7123.5")
-        with pytest.raises(WorldError, match="gone|ended|void"):
+        with pytest.raises(WorldError, match=r"gone|ended|void"):
             run(world, "true", step=1)
 
 

@@ -60,8 +60,8 @@ class Observer:
     ) -> None:
         """`packages`: folder below the skills folder to skill id, where they differ.
 
-        `records`: where stand-ins leave what they were asked, seen from outside. `clock`: whether programs
-        see the clock of the level.
+        `records`: where stand-ins leave what they were asked, seen from outside.
+        `clock`: whether programs see that of the level.
         """
         self._changes = changes
         self._sinkhole = sinkhole
@@ -84,7 +84,7 @@ class Observer:
         self._exposed = self._exposed or path in self._planted
 
     def brought(self, content: bytes) -> None:
-        """Bytes came into the world from outside: from the agent, or from the record of an earlier command."""
+        """Bytes came into the world from outside: from the agent, or from a record made again."""
         if not self._exposed and self._planted:
             self._exposed = bool(self._recogniser.find(content[:_SOUGHT_BYTES]))
 
