@@ -46,6 +46,8 @@ def attempt(make_skill: MakeSkill) -> Callable[..., Repair | None]:
         ("error: one of the arguments --input --demo is required", (), ("--input", f"{WORK}/in/a.csv")),
         ("x.py: error: Provide --input <file> or --demo", (), ("--input", f"{WORK}/in/a.csv")),
         ("error: either --input <config> or --demo [NAME] is required", (), ("--input", A)),
+        ("ERROR: --input or --limit required", (), ("--input", A)),
+        ("ERROR: --input and --limit required", (), ("--input", A, "--limit", "3")),
         ("argument mode: invalid choice: 'go' (choose from 'fast', 'slow')", ("go",), ("fast",)),
         ("error: unrecognized arguments: --new thing", ("run", "--new", "thing"), ("run",)),
     ],
@@ -63,6 +65,7 @@ def test_complaints_about_arguments_are_answered(
         ("ERROR: Input is missing required columns: ['gene', 'treated_count']", "gene,treated_count"),
         ("ValueError: required column 'sample_id' not found", "sample_id"),
         ("Missing columns: alpha, beta and gamma.", "alpha,beta,gamma"),
+        ("Ensure the header contains sample, fastq_1, and fastq_2.", "sample,fastq_1,fastq_2"),
         ("  File pandas\nKeyError: 'amount'", "amount"),
     ],
 )

@@ -38,6 +38,10 @@ class Kinds:
     by_name: Mapping[str, Kind]
     by_extension: Mapping[str, str]
     by_word: Mapping[str, str]
+    last_only: frozenset[str]
+    """Words that name a kind only at the end of a name: `start` is a date, `start_bp` is not."""
+    vague: frozenset[str]
+    """Words that name a kind only where no other word of the name does."""
     output_words: frozenset[str]
     credential_words: frozenset[str]
     skill_folder_words: frozenset[str]
@@ -55,11 +59,15 @@ class Kinds:
 
     def of_words(self, text: str) -> Kind | None:
         """The kind that a name stands for: the last word that names one decides (`input_csv` is a CSV)."""
-        for word in reversed(words_of(text)):
+        vague: Kind | None = None
+        for number, word in enumerate(reversed(words_of(text))):
+            if number and word in self.last_only:
+                continue
             name = self.by_word.get(word) or self.by_word.get(word.removesuffix("s"))
-            if name:
+            if name and word not in self.vague:
                 return self.by_name[name]
-        return None
+            vague = vague or (self.by_name[name] if name else None)
+        return vague
 
     def names_output(self, text: str) -> bool:
         """Whether a name speaks of something to be written."""
@@ -95,6 +103,8 @@ def kinds() -> Kinds:
         by_name=table,
         by_extension=_first_wins((ext, kind.name) for kind in table.values() for ext in kind.extensions),
         by_word=_first_wins((word, kind.name) for kind in table.values() for word in kind.words),
+        last_only=frozenset(_strings(raw["last_only"])),
+        vague=frozenset(_strings(raw["vague"])),
         output_words=frozenset(_strings(raw["output_words"])),
         credential_words=frozenset(_strings(raw["credential_words"])),
         skill_folder_words=frozenset(_strings(raw["skill_folder_words"])),

@@ -27,16 +27,17 @@ _ASKS_FOR = re.compile(
     re.I,
 )
 _IS_REQUIRED = re.compile(
-    r"(?<![\w-])(--[a-z][\w-]{1,40})[^\n]{0,100}\b(?:is|are|must be) (?:required|given|provided)", re.I
+    r"(?<![\w-])--[a-z][\w-]{1,40}[^\n]{0,100}\b(?:required|needed|missing|must be (?:given|provided))", re.I
 )
 _COLUMNS = re.compile(
     r"\b(?:missing|requires?|required|expected|must|needs?|not found|lacks?)\b[^\n]{0,60}?"
     r"\bcolumns?\b([^\n]{1,500})|"
-    r"\bcolumns?\b[^\n]{0,40}\b(?:missing|required|not found)\b([^\n]{0,500})",
+    r"\bcolumns?\b[^\n]{0,40}\b(?:missing|required|not found)\b([^\n]{0,500})|"
+    r"\bheader\b[^\n]{0,30}\b(?:contains?|has|have|includes?)\b([^\n]{1,300})",
     re.I,
 )
 _LISTED = re.compile(
-    r"(?:^|[:,\[{(]\s{0,4}|\band\s{1,4})([A-Za-z_][\w-]{1,60}(?:\.\w{1,40})?)(?=\s{0,4}(?:[,\])}.]|$|\band\b))"
+    r"(?:^\s{0,4}|[:,\[{(]\s{0,4}|\band\s{1,4})([A-Za-z_][\w-]{1,60}(?:\.\w{1,40})?)(?=\s{0,4}(?:[,\])}.]|$|\band\b))"
 )
 _KEY = re.compile(r"(?m)^KeyError: [\"']([A-Za-z_][\w .-]{0,60})[\"']")
 _TABLES = (".csv", ".tsv", ".txt", ".tab")
@@ -70,8 +71,11 @@ def repair(line: Line, message: str, usage: Usage, values: Values, *, source: st
     names: list[str] = []
     if found := _REQUIRED.search(text):
         names = [name.strip() for name in found[1].split(",")]
-    elif found := _ONE_OF.search(text) or _ASKS_FOR.search(text) or _IS_REQUIRED.search(text):
+    elif found := _ONE_OF.search(text):
         names = found[1].split()[:1]
+    elif found := _ASKS_FOR.search(text) or _IS_REQUIRED.search(text):
+        names = re.findall(r"(?<![\w-])--[a-z][\w-]{1,40}", found[0])
+        names = names if re.search(r"\band\b", found[0]) and not re.search(r"\bor\b", found[0]) else names[:1]
     added = [word for name in names if name not in line.argv for word in _given(name, usage, values)]
     if added:
         return _with(line, [*line.argv, *added])
@@ -127,7 +131,11 @@ def _document(line: Line, message: str, values: Values, source: str) -> Repair |
     keys = list(dict.fromkeys(_keys(message, source)))[:60]
     if at is None or not keys:
         return None
-    content = {key: _scalar(_cell(key, 0)) for key in keys}
+    content: dict[str, object] = {}
+    for key in keys:
+        value = _scalar(_cell(key, 0))
+        looped = re.search(rf"\bin \w{{1,40}}(?:\[|\.get\()[\"']{re.escape(key)}[\"']", source)
+        content[key] = [value] if looped else value
     return _replaced(line, at, json.dumps(content, indent=1) + "\n", values)
 
 
@@ -158,7 +166,7 @@ def _keys(message: str, source: str) -> Iterator[str]:
 
 def _columns(message: str) -> Iterator[str]:
     for found in _COLUMNS.finditer(message):
-        rest = found[1] or found[2] or ""
+        rest = found[1] or found[2] or found[3] or ""
         quoted = re.findall(r"[\"'`]([A-Za-z_][\w .%()/-]{0,60})[\"'`]", rest)
         listed = _LISTED.findall(rest)
         yield from quoted or listed
