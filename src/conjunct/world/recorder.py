@@ -23,6 +23,7 @@ from conjunct.world.spec import Layout
 from conjunct.world.strace_syntax import Endpoint
 from conjunct.world.transient import TransientNames
 
+_TOUCHES = 200_000
 _ACTIONS = 20_000
 _CONNECTIONS = 20_000
 _CARRIERS = 1_000
@@ -83,6 +84,9 @@ class Recorder:
             mode = TouchMode.EVERYTHING
         key = (about.path, mode, found, process.step)
         if key not in self.touched:
+            if len(self.touched) >= _TOUCHES:
+                self.undetermined[f"more than {_TOUCHES} distinct looks in one command"] = None
+                return True
             self.touched[key] = Touch(about.path, mode, found, self.turn, process.step)
         return True
 
@@ -165,7 +169,8 @@ class Recorder:
         """Note an action on a path, unless it is system noise. A hard link stands for its first name too."""
         if self.is_noise(path):
             return
-        self.act(process, kind, path, self.path_class(process, path), completed=completed, detail=detail)
+        if (kind, path, completed, process.step, process.actor) not in self.done:
+            self.act(process, kind, path, self.path_class(process, path), completed=completed, detail=detail)
         first = self.ledger.alias(path)
         if first and first != path and kind is ActionKind.WRITE:
             detail = (*detail, ("through", path))

@@ -76,9 +76,10 @@ def classify_path(
         return ResourceClass.OWN_PACKAGE if own == {owner} else ResourceClass.OTHER_SKILL
     if path == layout.skills:
         return ResourceClass.OTHER_SKILL
-    names = {skill.split("~", 1)[0] for skill in own}
-    if len(names) == 1 and _is_own_state(path, layout.home, next(iter(names))):
-        return ResourceClass.OWN_STATE
+    if len(own) == 1 and path.startswith(layout.home):
+        (skill,) = own
+        if _own_state(layout.home, skill.split("~", 1)[0]).match(path):
+            return ResourceClass.OWN_STATE
     return _class_by_place(path, layout)
 
 
@@ -150,12 +151,11 @@ def _files_of(name: str) -> re.Pattern[str] | None:
     return None
 
 
-@lru_cache(maxsize=4096)
-def _is_own_state(path: str, home: str, skill: str) -> bool:
+@lru_cache(maxsize=256)
+def _own_state(home: str, skill: str) -> re.Pattern[str]:
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", skill):
-        return False
-    globs = (item.replace("~", home, 1).replace("{skill}", skill) for item in _table()["own_state"])
-    return any(_translate(item).match(path) is not None for item in globs)
+        return re.compile(r"(?!)")
+    return _union(item.replace("~", home, 1).replace("{skill}", skill) for item in _table()["own_state"])
 
 
 @cache
@@ -207,7 +207,7 @@ def _union(globs: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(_translate(item).pattern for item in globs))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _translate(glob: str) -> re.Pattern[str]:
     body = re.escape(glob).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
     return re.compile(body.replace(r"\[0\-9\]", "[0-9]") + r"\Z", re.DOTALL)

@@ -13,6 +13,8 @@ from dataclasses import replace
 from conjunct.model import Action, Touch
 from conjunct.world.resources import may_be_random
 
+_NAMES = 20_000
+
 
 class TransientNames:
     """The random names of one command."""
@@ -25,7 +27,7 @@ class TransientNames:
 
     def created(self, path: str) -> None:
         """Note a file or folder that this command created and nobody before it."""
-        if may_be_random(path):
+        if may_be_random(path) and len(self._created) < _NAMES:
             self._created[path] = None
             self._gone.discard(path)
 
