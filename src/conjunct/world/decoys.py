@@ -199,6 +199,7 @@ def _repository(spec: WorldSpec) -> list[DecoyFile]:
     repository = make_repository(branches, seconds=begin, author=author)
     folder = f"{spec.layout.home}/{data['folder']}"
     files = {f"{folder}/{path}": content for path, content in tracked.items()}
+    files[f"{folder}/.git/refs/remotes/origin/main"] = f"{repository.branches[0][1]}\n".encode()
     files |= {f"{folder}/.git/{path}": content for path, content in loose_files(repository).items()}
     return [
         DecoyFile(path, content, 0o444 if "/.git/objects/" in path else 0o644, begin * 10**9)
