@@ -255,15 +255,21 @@ def _outward(phrases: _Phrases, lexicon: Vocabulary) -> float:
 
 
 def _url(phrases: _Phrases, lexicon: Vocabulary) -> float:
-    if any(token.kind in (URL, HOST) for token in phrases.both):
+    if any(token.kind == URL for token in phrases.both):
         return 1.0
+    if any(token.kind == HOST for token in phrases.target):
+        return 1.0
+    if any(token.kind == HOST for token in phrases.object):
+        # "get variations (first.com, second.dev)" fetches nothing
+        return 0.0 if any(token.low == "(" for token in phrases.object) else 0.9
     followed = phrases.verb.name == "follow" and "://" in "".join(phrases.objects)
     return 0.9 if followed else 0.0
 
 
 def _path(phrases: _Phrases, lexicon: Vocabulary) -> float:
     if any(token.kind == PATH for token in phrases.both):
-        return 1.0
+        empty = phrases.verb.name == "edit" and not phrases.object
+        return 0.4 if empty else 1.0
     if phrases.verb.name in ("copy", "move") and phrases.targets:
         return 1.0
     if phrases.objects and _is_pronoun(phrases.object):
@@ -298,7 +304,7 @@ def _private(phrases: _Phrases, lexicon: Vocabulary) -> float:
     if any(not credentials.isdisjoint(entry.lower().split("/")) for entry in phrases.objects):
         return 1.0 if not _is_pronoun(phrases.object) or phrases.verb.name == "include" else 0.6
     if lexicon["resources.private_nouns"].within([token.low for token in phrases.object]):
-        return 0.9
+        return 0.5 if phrases.object[0].low == "for" else 0.9
     if phrases.verb.name != "include":
         return 0.0
     if phrases.objects and _is_pronoun(phrases.object) and phrases.target:

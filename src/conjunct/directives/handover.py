@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from conjunct.directives.acts import resources_in
 from conjunct.directives.mood import Order
 from conjunct.directives.posture import Posture, wording
-from conjunct.directives.tokens import CODE, PATH, PUNCTUATION, WORD, Statement, Token
+from conjunct.directives.tokens import CODE, HOST, PATH, PUNCTUATION, URL, WORD, Statement, Token
 from conjunct.directives.vocabulary import Vocabulary, vocabulary
 from conjunct.model import DirectiveKind
 
@@ -90,6 +91,12 @@ def memories(statement: Statement, found: list[Order]) -> list[Posture]:
     result = []
     for order in found:
         at, end = order.verb, order.end
+        server = _server(statement, order, lexicon)
+        if server:
+            result.append(
+                Posture(DirectiveKind.REMEMBER, words[at], server, "MCP servers", 0.8, at, order.negated)
+            )
+            continue
         target, where = _agent_file(statement, at + 1, end, lexicon)
         verb = order.passive or lexicon["postures.remember.verbs"].at(words, at) > 0
         if target and verb and _is_destination(words, at, where, lexicon):
@@ -105,6 +112,21 @@ def memories(statement: Statement, found: list[Order]) -> list[Posture]:
             Posture(DirectiveKind.REMEMBER, words[at], posture[0], posture[1], posture[2], at, order.negated)
         )
     return result
+
+
+def _server(statement: Statement, order: Order, lexicon: Vocabulary) -> str:
+    """The address or name of a tool server that an order adds to the agent's configuration."""
+    words = statement.words
+    at, end = order.verb, order.end
+    if not lexicon["postures.remember.server_verbs"].at(words, at):
+        return ""
+    if not lexicon["postures.remember.servers"].within(words, at + 1, end):
+        return ""
+    addresses = resources_in(statement.tokens[at + 1 : end], frozenset({URL, HOST}))
+    if addresses:
+        return addresses[0]
+    named = lexicon["postures.remember.clients"].within(words, at + 1, end)
+    return wording(statement, at + 1, end) if named else ""
 
 
 def _is_destination(words: list[str], verb: int, target: int, lexicon: Vocabulary) -> bool:

@@ -13,6 +13,7 @@ _CONJUNCTIONS: Final = frozenset({"and", "then", "or", "but"})
 _COPULAS: Final = frozenset(
     {"is", "are", "was", "were", "has", "should", "must", "can", "will", "may", "=", "vs"}
 )
+_INDIRECT: Final = frozenset({"how", "whether", "which", "what", "why", "where", "who"})
 _MAXIMUM_OPENING: Final = 14
 
 
@@ -162,7 +163,7 @@ def _position(
     following = tokens[index + 1]
     if lexicon["verbs.noun_pairs"].at(words, index):
         return False
-    if following.low in _COPULAS or (following.low == ":" and following.start == tokens[index].end):
+    if following.low in _COPULAS or following.low == ":":
         return following.low == ":" and words[index] in ("run", "install", "execute")
     if words[index] not in lexicon["verbs.ambiguous"].single:
         return True
@@ -311,6 +312,8 @@ def _passives(
             verb += 1
         if verb >= len(words) or verb in taken or words[verb] not in lexicon.participle:
             continue
+        if _INDIRECT & set(words[max(0, index - 8) : index]):
+            continue  # "identify how X should be updated" orders no update
         if modal or (ensured and word != "be"):
             found.append(Order(0, verb, len(tokens), negated, passive=True, addressed=True))
     return found

@@ -106,6 +106,8 @@ def _waives_question(statement: Statement, order: Order, lexicon: Vocabulary) ->
             return None
     elif not confirm and not reader:
         return None
+    if words[order.verb] == "requiring" and not confirm:
+        return None
     if topic:
         scope = wording(statement, at + 1, len(words))
     elif confirm:
@@ -180,7 +182,10 @@ def _without_asking(
     if not hit and lexicon["postures.override.ask_gerunds"].at(words, index + 1):
         hit = not lexicon["postures.override.gerund_with_reader"].at(words, index + 1) or (
             lexicon["postures.override.confirm_nouns"].within(words, index + 2, index + 7)
-            or lexicon["postures.override.readers"].within(words, index + 2, index + 6)
+            or (
+                lexicon["postures.override.readers"].within(words, index + 2, index + 4)
+                and words[index + 1] != "requiring"
+            )
         )
     order = order_before(found, index) if hit else None
     if order is None or order.negated or lexicon["postures.override.prohibitions"].at(words, order.verb):
