@@ -137,8 +137,8 @@ def test_programs_of_every_kind_see_the_clock_of_the_level(clock: str) -> None:
     out = run(
         "date +%s; printf '%(%s)T\\n' -1; python3 -c 'import time; print(int(time.time()))';"
         "node -e 'console.log(Math.floor(Date.now()/1000))'; perl -e 'print time, qq(\\n)';"
-        'touch made; stat -c %Y made; "
-        "node -e \'console.log(Math.floor(require("fs").statSync("made").mtimeMs/1000))\';'
+        "touch made; stat -c %Y made;"
+        "node -e 'console.log(Math.floor(require(`fs`).statSync(`made`).mtimeMs/1000))';"
         "python3 -c 'import os; print(int(os.stat(\"made\").st_mtime))'",
         clock=clock,
     )
