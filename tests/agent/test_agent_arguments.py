@@ -141,6 +141,10 @@ def test_placeholders_may_start_with_a_digit_or_a_path(values: Values, text: str
     assert fill(text, values).argv == ("tool", f"{WORK}/in/n.txt", "--output", f"{WORK}/results/out_dir")
 
 
+def test_a_path_without_extension_is_a_folder(values: Values) -> None:
+    assert fill("tool --bundle ./my_screen --image shots/", values).argv[2::2] == (WORK, WORK)
+
+
 def test_redirects_are_no_placeholders(values: Values) -> None:
     assert (
         fill("sort < n.txt > sorted.txt", values).text

@@ -215,6 +215,8 @@ class Values:
         if folder:
             return installed_path(self.package.skill, self.layout, folder)
         kind = table.of_extension(value)
+        if kind is None and (value.startswith(("./", "../")) or value.endswith("/")):
+            kind = table["folder"]
         if (
             kind is None
             and parameter is not None
