@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+from pathlib import Path
 
 import pytest
 
 from conjunct.model import TouchMode
+from conjunct.skills import read_registry
+from conjunct.world import kernel
 from conjunct.world.spec import CommandResult, EffectKind
 from conjunct.world.world import World
 from world.worlds import run, small_world, text
@@ -179,3 +183,52 @@ def test_results_are_plain_values() -> None:
     with small_world() as world:
         result = script(world, "echo x > ~/x")
         assert dataclasses.replace(result) == result
+
+
+@pytest.fixture
+def no_overlay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that refuses overlays to ordinary users."""
+    mount = kernel.mount
+
+    def refusing(source: str, target: Path | str, kind: str, flags: int = 0, options: str = "") -> None:
+        if kind == "overlay":
+            raise OSError(errno.EPERM, "refused")
+        mount(source, target, kind, flags, options)
+
+    monkeypatch.setattr(kernel, "mount", refusing)
+
+
+@pytest.mark.usefixtures("no_overlay")
+@pytest.mark.parametrize("line", CHANGES)
+def test_where_overlays_are_refused_files_are_copied(line: str) -> None:
+    look = "cat ~/d/a ~/d/sub/b ~/l/k ~/x ~/nothing; ls ~ ~/d ~/l; cat /etc/passwd"
+    with small_world(home_files=FILES) as first, small_world(home_files=FILES) as second:
+        assert text(run(first, "sh", "-c", "grep -c overlay /proc/mounts")) == "0\n"
+        for step, command in enumerate((look, f"{look}; {line}", f"{look}; {CHANGES[0]}"), start=1):
+            result = run(first, "sh", "-c", command, step=step)
+            found = second.fingerprint(tuple((path, mode) for path, mode, _ in result.before))
+            assert [state for _, _, state in result.before] == list(found)
+            second.apply(result.effects)
+        assert tree(first) == tree(second) or "touch" in line
+
+
+def test_installed_sets_differ_in_the_skills_folder_only(tmp_path: Path) -> None:
+    for name in ("alpha", "beta"):
+        (tmp_path / "registry" / name).mkdir(parents=True)
+        (tmp_path / "registry" / name / "SKILL.md").write_text(
+            f"---\nname: {name}\ndescription: Does {name}.\n---\n"
+        )
+    skills = read_registry(tmp_path / "registry", staging=tmp_path / "staging").skills
+    line = (
+        "cat /proc/mounts; df; "
+        "find / -xdev -not -path '/proc/*' -printf '%p %y %m %n %u\\n' 2>/dev/null | sort; "
+        "find ~ -printf '%p %y %m %n %u %s %t\\n' | sort"
+    )
+    seen = []
+    for installed in ((), skills[:1], skills):
+        with small_world(installed=installed) as world:
+            result = script(world, line)
+            listed = [row for row in text(result).splitlines() if world.layout.skills not in row]
+            seen.append(listed)
+            assert world.exists(f"{world.layout.skills}/beta/SKILL.md") == (len(installed) == 2)
+    assert seen[0] == seen[1] == seen[2]

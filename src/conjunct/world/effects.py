@@ -192,7 +192,7 @@ class WorldFiles:
         """The effects that lead from one snapshot to the next, in an order in which they can be applied."""
         removals, additions = [], []
         for path in sorted(set(before) | set(after)):
-            old, new = before.get(path), after.get(path)
+            old, new = before.get(path, self._base.get(path)), after.get(path)
             if path in before and path in after and old == new:
                 continue
             if new is None or _replaced(old, new) or (new.hides and not (old and old.hides)):
