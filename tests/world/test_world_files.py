@@ -221,7 +221,7 @@ def test_installed_sets_differ_in_the_skills_folder_only(tmp_path: Path) -> None
     skills = read_registry(tmp_path / "registry", staging=tmp_path / "staging").skills
     line = (
         "cat /proc/mounts; df; "
-        "find / -xdev -not -path '/proc/*' -printf '%p %y %m %n %u\\n' 2>/dev/null | sort; "
+        "find / -xdev -not -path '/proc*' -printf '%p %y %m %n %u\\n' 2>/dev/null | sort; "
         "find ~ -printf '%p %y %m %n %u %s %t\\n' | sort"
     )
     seen = []
