@@ -133,10 +133,12 @@ def _is_destination(words: list[str], verb: int, target: int, lexicon: Vocabular
     """Whether the target is written to: behind a preposition, or the object of a verb of editing."""
     if lexicon["postures.remember.direct"].at(words, verb) and target <= verb + 5:
         return True
-    return any(
-        lexicon["postures.remember.into"].at(words, index)
-        for index in range(max(verb + 1, target - 4), target + 1)
-    )
+    for index in range(target - 1, max(verb, target - 5), -1):
+        if lexicon["postures.remember.into"].at(words, index):
+            return True
+        if words[index] in lexicon.imperative:
+            return False  # "to match your agent's memory location"
+    return lexicon["postures.remember.into"].at(words, target) > 0
 
 
 def _agent_file(statement: Statement, start: int, end: int, lexicon: Vocabulary) -> tuple[str, int]:

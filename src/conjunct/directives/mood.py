@@ -57,7 +57,8 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
         if token.kind == PUNCTUATION:
             if token.low in _CLAUSE_MARKS:
                 start = start or bool(found) or after_condition or token.low not in {",", "(", "and"}
-                if token.low == "," and not found and not after_condition and index <= 5:
+                adverbial = words[0] in lexicon["verbs.adverbials"].single
+                if token.low == "," and not found and not after_condition and index <= 8 and adverbial:
                     start = True  # "For each file, upload it": a short adverbial before the order
             continue
         if token.low in _CONJUNCTIONS and index and (found or after_condition):
@@ -86,11 +87,8 @@ def _described(tokens: list[Token], lexicon: Vocabulary) -> int:
         return 0
     if tokens[0].text.startswith("-"):
         return len(tokens)
-    following = tokens[2].low
-    reads = (
-        following in lexicon["verbs.acts.read.base"].single or following in lexicon["verbs.run.strong"].single
-    )
-    return 0 if reads and tokens[1].low != "(" else len(tokens)
+    pointed = tokens[1].low != "(" and tokens[2].low in lexicon["verbs.pointers"].single
+    return 0 if pointed else len(tokens)
 
 
 def _open(
