@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conjunct.agent import documented_calls
 from conjunct.delta import delta_profile
@@ -14,6 +14,7 @@ from conjunct.model import (
     CommandRecord,
     Context,
     Coverage,
+    FactorKind,
     Finding,
     Layer,
     ReachSet,
@@ -24,6 +25,7 @@ from conjunct.model import (
     Verdict,
 )
 from conjunct.plan import Exploration, Scope, TwinFinding, count_contexts
+from conjunct.plan.localise import sentence_of
 from conjunct.provenance import check_claims
 from conjunct.reach.resources import audience_of, bare_host, host_matches
 from conjunct.run.setting import Setting
@@ -66,13 +68,26 @@ class Results:
 
 
 def share_pair_triggers(found: Mapping[str, Exploration]) -> None:
-    """A trigger that needs the bodies of two skills is a trigger of both."""
-    for exploration in list(found.values()):
+    """A trigger that needs the bodies of two skills is a trigger of both, told from each one's side."""
+    for name, exploration in list(found.items()):
         for trigger in exploration.triggers:
             for actor in trigger.actors:
                 other = found.get(actor)
-                if other is not None and other is not exploration and not _has(other.triggers, trigger):
-                    other.triggers.append(trigger)
+                if actor != name and other is not None and not _has(other.triggers, trigger):
+                    other.triggers.append(seen_from(actor, name, trigger))
+
+
+def seen_from(actor: str, candidate: str, trigger: Trigger) -> Trigger:
+    """A trigger of `candidate`'s runs as its partner `actor` has it: who was before is now after."""
+    swapped = {FactorKind.USED_BEFORE: FactorKind.USED_AFTER, FactorKind.USED_AFTER: FactorKind.USED_BEFORE}
+    factors = tuple(
+        replace(f, factor=swapped[f.factor], level=candidate)
+        if f.factor in swapped and f.level == actor
+        else f
+        for f in trigger.factors
+    )
+    sentence = sentence_of(factors) if factors != trigger.factors else trigger.sentence
+    return replace(trigger, factors=factors, sentence=sentence)
 
 
 def _has(triggers: list[Trigger], wanted: Trigger) -> bool:

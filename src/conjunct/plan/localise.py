@@ -148,6 +148,11 @@ def _reduce(
             return spec
 
 
+def _first_possible(context: Context) -> int:
+    """The first turn in which the candidate can be asked for: after the partner, where one is used before."""
+    return max(context.first_use, 2) if context.used_before else context.first_use
+
+
 def _removals(context: Context) -> list[tuple[FactorKind, str, Context]]:
     """Each needed element of a minimal context with the context that lacks just it."""
     found: list[tuple[FactorKind, str, Context]] = []
@@ -208,7 +213,6 @@ def localise(spec: EpisodeSpec, violation: Violation, *, histories: Sequence[str
     turns = [turn for episode in confirmed if (turn := first_turn(episode, violation)) is not None]
     hits = len(turns)
     factors: list[TriggerFactor] = []
-    clauses: list[str] = []
     compared: tuple[str, tuple[str, ...]] = ("", ())
     for kind, level, without in _removals(minimal.context):
         episodes = yield _fresh(_with(minimal, without))
@@ -218,22 +222,19 @@ def localise(spec: EpisodeSpec, violation: Violation, *, histories: Sequence[str
                 kind, level, needed=still < max(hits, 1), removed_hits=still, removed_runs=len(episodes)
             )
         )
-        if factors[-1].needed:
-            clauses.append(_describe(kind, level))
-            if not compared[0] and episodes:
-                compared = (_describe(kind, level), action_lines(episodes[0].trace, violation.actors))
+        if factors[-1].needed and not compared[0]:
+            compared = (_describe(kind, level), action_lines(episodes[0].trace, violation.actors))
     needed_turn: int | None = None
     late = min(turns) if turns else violation.turn
-    if late > minimal.context.first_use:
+    if late > _first_possible(minimal.context):
         clause, needed_turn = yield from _delay(minimal, violation, late)
         factors.append(
             TriggerFactor(FactorKind.TURN, clause, needed=True, removed_hits=0, removed_runs=len(confirmed))
         )
-        clauses.append(clause)
     actors = yield from _who(minimal, violation, hits)
     shown = next((v for e in confirmed for v in e.violations if same_effect(v, violation)), violation)
     return Trigger(
-        sentence=" AND ".join(clauses) if clauses else "always",
+        sentence=sentence_of(factors),
         factors=tuple(factors),
         actors=actors,
         reproduced=hits == len(confirmed) and hits > 0,
@@ -246,6 +247,11 @@ def localise(spec: EpisodeSpec, violation: Violation, *, histories: Sequence[str
         compared_with=compared[0],
         compared_actions=compared[1],
     )
+
+
+def sentence_of(factors: Sequence[TriggerFactor]) -> str:
+    """The condition in words: the needed factors, or `always`."""
+    return " AND ".join(_describe(f.factor, f.level) for f in factors if f.needed) or "always"
 
 
 def _fresh(spec: EpisodeSpec, runs: int = CONFIRMING_RUNS) -> tuple[EpisodeSpec, ...]:

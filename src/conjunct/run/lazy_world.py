@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from conjunct.model import Action
 from conjunct.world.spec import (
     Command,
     CommandResult,
@@ -58,9 +59,9 @@ class LazyWorld:
         """Content of a file."""
         return self._open().read(path)
 
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file as the agent."""
-        self._open().write(path, content)
+    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
+        """Write a file as the agent, for the skill that `action` names."""
+        self._open().write(path, content, action)
 
     def exists(self, path: str) -> bool:
         """Whether a path exists."""
@@ -70,10 +71,10 @@ class LazyWorld:
         """State of each observed object now."""
         return self._open().fingerprint(observed)
 
-    def apply(self, effects: tuple[FileEffect, ...]) -> None:
-        """Make recorded file changes again."""
+    def apply(self, effects: tuple[FileEffect, ...], actions: tuple[Action, ...]) -> None:
+        """Make recorded file changes again; `actions` tell who made them."""
         if effects:
-            self._open().apply(effects)
+            self._open().apply(effects, actions)
 
     def end_turn(self, turn: int, user_text: str, agent_text: str) -> None:
         """Append a turn to the agent's session file."""

@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from conjunct.model import Action
 from conjunct.run.codec import decode, encode
 from conjunct.run.store import Store
 from conjunct.world.spec import Command, CommandResult, FileEffect, Observation, WorldSpec
@@ -25,7 +26,7 @@ class Observable(Protocol):
     def fingerprint(self, observed: tuple[Observation, ...]) -> tuple[str, ...]:
         """State of each observed object now."""
 
-    def apply(self, effects: tuple[FileEffect, ...]) -> None:
+    def apply(self, effects: tuple[FileEffect, ...], actions: tuple[Action, ...]) -> None:
         """Make the recorded file changes again, in order."""
 
 

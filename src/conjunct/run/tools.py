@@ -39,7 +39,7 @@ class RunningWorld(Protocol):
     def read(self, path: str) -> bytes | None:
         """Content of a file."""
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
         """Write a file as the agent."""
 
     def exists(self, path: str) -> bool:
@@ -48,7 +48,7 @@ class RunningWorld(Protocol):
     def fingerprint(self, observed: tuple[Observation, ...]) -> tuple[str, ...]:
         """State of each observed object now."""
 
-    def apply(self, effects: tuple[FileEffect, ...]) -> None:
+    def apply(self, effects: tuple[FileEffect, ...], actions: tuple[Action, ...]) -> None:
         """Make recorded file changes again."""
 
 
@@ -117,7 +117,7 @@ class EpisodeTools:
             return self._world.run(command)
         answer = self._memo.ask(command, self._world)
         if answer.result is not None:
-            self._world.apply(answer.result.effects)
+            self._world.apply(answer.result.effects, answer.result.actions)
             return replayed(answer.result, command)
         result = self._world.run(command)
         self._memo.learn(command, result, answer)
@@ -149,20 +149,19 @@ class EpisodeTools:
 
     def write(self, path: str, content: bytes, *, skill: str = "", file: str = "", line: int = 0) -> None:
         """Write a file with the agent's own tool, because of a directive of `skill`."""
-        self._world.write(path, content)
-        self.touches[Touch(path, TouchMode.WRITE, True, self._turn, -1)] = None
-        self.actions.append(
-            Action(
-                ActionKind.WRITE,
-                path,
-                classify_path(path, self.layout, own=frozenset({skill} if skill else ())),
-                self._actor(skill, file, line),
-                self._turn,
-                -1,
-                size=len(content),
-                excerpt=content[:400].decode("utf-8", "backslashreplace"),
-            )
+        action = Action(
+            ActionKind.WRITE,
+            path,
+            classify_path(path, self.layout, own=frozenset({skill} if skill else ())),
+            self._actor(skill, file, line),
+            self._turn,
+            -1,
+            size=len(content),
+            excerpt=content[:400].decode("utf-8", "backslashreplace"),
         )
+        self._world.write(path, content, action)
+        self.touches[Touch(path, TouchMode.WRITE, True, self._turn, -1)] = None
+        self.actions.append(action)
 
     def exists(self, path: str) -> bool:
         """Whether a path exists in the world."""

@@ -56,6 +56,9 @@ class Deliveries:
         return tuple(map(self._named, actions))
 
     def _named(self, action: Action) -> Action:
+        source = action.fact("fetched_from")
+        if source:
+            action = replace(action, detail=_replaced(action.detail, "fetched_from", self._host_of(source)))
         if action.resource_class is not ResourceClass.NETWORK or ":" not in action.resource:
             return action
         address, _, port = action.resource.rpartition(":")
@@ -63,6 +66,12 @@ class Deliveries:
         if name in ("", address.strip("[]")):
             return action
         return replace(action, resource=f"{name}:{port}", detail=(*action.detail, ("address", address)))
+
+    def _host_of(self, source: str) -> str:
+        """`address:port` with the name that the address was resolved from, where there is one."""
+        address, _, port = source.rpartition(":")
+        name = self.name_of(address.strip("[]"))
+        return f"{name}:{port}" if name else source
 
     def _action(self, arrival: Arrival, command: Command) -> Action:
         connection = self._connection(arrival)
@@ -132,3 +141,7 @@ class Deliveries:
 def _destination(arrival: Arrival) -> str:
     host = arrival.host or arrival.address
     return f"[{host}]:{arrival.port}" if ":" in host else f"{host}:{arrival.port}"
+
+
+def _replaced(detail: tuple[tuple[str, str], ...], name: str, value: str) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value if key == name else old) for key, old in detail)

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from conjunct.errors import WorldError
+from conjunct.model import Action
 from conjunct.world.capture import Pipe, Streams
 from conjunct.world.changes import ChangeLog
 from conjunct.world.clock import START, start_file
@@ -127,17 +128,19 @@ class EpisodeService:
         """Whether there is something at `path`."""
         return self._files.exists(path)
 
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file as the agent."""
+    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
+        """Write a file as the agent, for the skill that `action` names."""
         self._observer.brought(content)
+        self._observer.remember(() if action is None else (action,))
         self._changes.write(path, content)
 
     def fingerprint(self, observations: Sequence[Observation]) -> tuple[str, ...]:
         """The present state of what was touched."""
         return self._changes.fingerprint(observations)
 
-    def apply(self, effects: Sequence[FileEffect]) -> None:
-        """Make recorded changes again."""
+    def apply(self, effects: Sequence[FileEffect], actions: Sequence[Action] = ()) -> None:
+        """Make recorded changes again, and know who made them."""
+        self._observer.remember(actions)
         for effect in effects:
             self._observer.brought(effect.content)
         self._changes.apply(effects)
@@ -204,7 +207,7 @@ class EpisodeService:
             self._observer.follow(tape, init_pid=sandbox.init_pid)
         self._selector.register(sandbox.fileno(), selectors.EVENT_READ, sandbox)
         self._watchdog = Watchdog(
-            sandbox.init_pid,
+            sandbox.own_pids,
             self._limits,
             trace=self._stage.trace if self._spec.traced else None,
             on_breach=self._breached,

@@ -73,6 +73,7 @@ class Observer:
         self._deliveries = Deliveries(self._recogniser, sinkhole.names.name)
         self._tape: TraceTape | None = None
         self._trace: EpisodeTrace | None = None
+        self._before_tracing: list[Action] = []
         self._records = records
         self._clock = clock
         self._packages = dict(packages)
@@ -97,7 +98,21 @@ class Observer:
         """Read the trace of the sandbox that has just started."""
         tape.skip_start(seconds=_TRACE_WAIT_SECONDS)
         self._tape = tape
-        self._trace = EpisodeTrace(self._layout, self._packages, tape.server_pids | {init_pid})
+        self._trace = EpisodeTrace(
+            self._layout,
+            self._packages,
+            tape.server_pids | {init_pid},
+            pinned=frozenset({self._layout.skills}),
+        )
+        self._trace.remember(self._before_tracing)
+        self._before_tracing.clear()
+
+    def remember(self, actions: Sequence[Action]) -> None:
+        """Changes that were made without being traced here: by the agent, or by a command's record."""
+        if self._trace is None:
+            self._before_tracing.extend(actions)
+        else:
+            self._trace.remember(actions)
 
     def result(self, command: Command, ending: Ending) -> CommandResult:
         """Everything about a command that has ended."""

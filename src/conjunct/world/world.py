@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 
 from conjunct.errors import WorldError
+from conjunct.model import Action
 from conjunct.world.channel import Channel
 from conjunct.world.decoys import decoy_files, minted_environment, planted
 from conjunct.world.episode import EpisodeService, Plan
@@ -65,9 +66,9 @@ class World:
         """Content of a regular file, links resolved inside the world; `None` if there is none."""
         return self._ask("read", path)  # type: ignore[no-any-return]
 
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file with the agent's own tool, its folders included."""
-        self._ask("write", path, content)
+    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
+        """Write a file with the agent's own tool, its folders included; `action` tells for whom."""
+        self._ask("write", path, content, action)
 
     def exists(self, path: str) -> bool:
         """Whether there is something at `path`."""
@@ -77,9 +78,9 @@ class World:
         """The present state of what was touched: content and metadata, listing, or absence, a text each."""
         return self._ask("fingerprint", tuple(observations))  # type: ignore[no-any-return]
 
-    def apply(self, effects: Sequence[FileEffect]) -> None:
-        """Make the recorded changes of a command again, in order."""
-        self._ask("apply", tuple(effects))
+    def apply(self, effects: Sequence[FileEffect], actions: Sequence[Action] = ()) -> None:
+        """Make the recorded changes of a command again, in order; `actions` tell who made them."""
+        self._ask("apply", tuple(effects), tuple(actions))
 
     def end_turn(self, turn: int, user_text: str, agent_text: str) -> None:
         """Append the turn to the agent's session file, as real agents do."""
@@ -118,6 +119,12 @@ def open_world(
     `cache_folder`: folder for layers that episodes share, by default the system's or the user's cache folder.
     Raises `WorldError` where this host cannot isolate, with the remedy.
     """
+    system = os.uname()
+    if (system.sysname, system.machine) != ("Linux", "x86_64"):
+        raise WorldError(
+            f"worlds need Linux on x86_64, this is {system.sysname} on {system.machine}: use a virtual machine, "
+            "or a container started with --platform linux/amd64 and `conjunct doctor` inside"
+        )
     _read_own_data()
     identity = unprivileged_identity()
     folder = cache_folder or default_cache(identity)
@@ -208,6 +215,8 @@ def _home_layers(spec: WorldSpec, store: LayerStore, modified: int) -> tuple[Pat
         LayerEntry(inside(path), text.encode()) for path, text in spec.answers if path.startswith(home)
     ]
     context.append(LayerEntry(workspace, folder=True))
+    # Merged from two layers, the skills folder has the same size and link count whatever is installed.
+    context.append(LayerEntry(inside(spec.layout.skills), folder=True))
     decoys = [
         LayerEntry(inside(decoy.path), decoy.content, decoy.mode, modified_ns=decoy.modified)
         for decoy in decoy_files(spec)
