@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 from conjunct.directives import compile_text
 from conjunct.model import Directive
 
 OUTPUT_LIMIT = 64_000
 """Bytes of one command's output that are read."""
+_HEAD, _TAIL = 12 << 10, 4 << 10
 _FACT_LIMIT = 200
 
 
@@ -39,7 +41,10 @@ def facts_in(output: bytes) -> dict[str, str]:
     return facts
 
 
+@lru_cache(maxsize=256)
 def instructions_in(output: bytes, file: str) -> tuple[Directive, ...]:
-    """Directives in the text a command printed."""
-    text = output[:OUTPUT_LIMIT].decode("utf-8", "replace")
+    """Directives in the text a command printed: of a long one, in its first 12 and its last 4 KiB."""
+    if len(output) > _HEAD + _TAIL:
+        output = output[:_HEAD] + b"\n\n" + output[-_TAIL:]
+    text = output.decode("utf-8", "replace")
     return compile_text(text, file=file, derived=True).directives if text.strip() else ()
