@@ -44,7 +44,7 @@ FRAGMENT_COVERAGE = 0.8
 """Share of a needle that has to be there in such pieces."""
 FRAGMENT_NEEDLE = 20
 """Shorter needles, numbers and word lists have pieces that occur by chance: they have to be whole."""
-FRAGMENT_BYTES = 2 << 20
+FRAGMENT_BYTES = 512 << 10
 """Data beyond this is searched for whole needles only."""
 
 _NOISE = bytes(set(range(256)) - set(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
@@ -68,11 +68,15 @@ class Recogniser:
         self._needles = needles
         self._order = {path: rank for rank, path in enumerate(dict.fromkeys(p.path for p in planted))}
         self._shortest = min(map(len, needles), default=0)
-        self._splittable = {
-            bare: [bare[i : i + FRAGMENT] for i in range(len(bare) - FRAGMENT + 1)]
+        self._splittable = frozenset(
+            bare
             for bare in needles
             if len(bare) >= FRAGMENT_NEEDLE and not bare.isdigit() and not bare.isalpha()
-        }
+        )
+        self._needles_of: dict[bytes, list[bytes]] = {}
+        for bare in needles:
+            for piece in _pieces(bare):
+                self._needles_of.setdefault(piece, []).append(bare)
 
     def find(self, data: bytes) -> tuple[str, ...]:
         """Paths (or `env:NAME`) of all planted data in `data`, in planted order; empty if there is none."""
@@ -101,34 +105,32 @@ class Recogniser:
 
     def _search(self, view: bytes, found: set[bytes]) -> None:
         bare = _bare(view)
-        for needle in self._needles:
-            if needle not in found and needle in bare:
-                found.add(needle)
-        if FRAGMENT_NEEDLE <= len(bare) <= FRAGMENT_BYTES:
-            self._search_fragments(bare, found)
-
-    def _search_fragments(self, bare: bytes, found: set[bytes]) -> None:
-        missing = [needle for needle in self._splittable if needle not in found]
-        if not missing:
+        if len(bare) > FRAGMENT_BYTES:
+            found.update(needle for needle in self._needles if needle in bare)
             return
-        # Several small looks are cheaper than the table of all pieces of a small view.
-        present: Callable[[bytes], bool]
-        if len(bare) < 4096:
-            present = bare.__contains__
-        else:
-            pieces = {bare[i : i + FRAGMENT] for i in range(len(bare) - FRAGMENT + 1)}
-            present = pieces.__contains__
-        for needle in missing:
-            covered = bytearray(len(needle))
-            for index, piece in enumerate(self._splittable[needle]):
-                if present(piece):
-                    covered[index : index + FRAGMENT] = b"\1" * FRAGMENT
-            if sum(covered) >= FRAGMENT_COVERAGE * len(needle):
+        # One pass over the view, however many needles: most views hold no piece of any.
+        pieces = _pieces(bare) & self._needles_of.keys()
+        for needle in {needle for piece in pieces for needle in self._needles_of[piece]} - found:
+            if needle in bare or (needle in self._splittable and _covers(pieces, needle)):
                 found.add(needle)
 
     def _paths(self, found: set[bytes]) -> tuple[str, ...]:
         paths = {path for needle in found for path in self._needles[needle]}
         return tuple(sorted(paths, key=self._order.__getitem__))
+
+
+def _pieces(text: bytes) -> set[bytes]:
+    """All pieces of `FRAGMENT` letters."""
+    return {text[i : i + FRAGMENT] for i in range(len(text) - FRAGMENT + 1)}
+
+
+def _covers(pieces: set[bytes], needle: bytes) -> bool:
+    """Whether the pieces make up enough of the needle."""
+    covered = bytearray(len(needle))
+    for index in range(len(needle) - FRAGMENT + 1):
+        if needle[index : index + FRAGMENT] in pieces:
+            covered[index : index + FRAGMENT] = b"\1" * FRAGMENT
+    return sum(covered) >= FRAGMENT_COVERAGE * len(needle)
 
 
 # ---- views
@@ -333,12 +335,18 @@ def _base64(view: bytes) -> Iterator[bytes]:
                 yield base64.b64decode(part)
 
 
+_BASE32 = re.compile(rb"[A-Z2-7]{20,}|[a-z2-7]{20,}")
+
+
 def _base32(view: bytes) -> Iterator[bytes]:
-    text = re.sub(rb"[\s.=-]+", b"", view).upper()
-    for match in _limited(re.compile(rb"[A-Z2-7]{20,}"), text):
+    """Runs of one case at each of the eight alignments, over dots too: names in look-ups are made so."""
+    for match in _limited(_BASE32, re.sub(rb"[\s.=-]+", b"", view)):
+        if match.isalpha():
+            continue  # words: of 20 letters of this encoding one in 64 has no digit
+        run = match.upper()
         for start in range(8):
-            part = match[start : start + (len(match) - start) // 8 * 8]
-            rest = match[start + len(part) :]
+            part = run[start : start + (len(run) - start) // 8 * 8]
+            rest = run[start + len(part) :]
             # A last group may have 2, 4, 5 or 7 letters; one more is not of this encoding.
             rest = rest if len(rest) in (2, 4, 5, 7) else rest[:-1]
             rest = rest if len(rest) in (2, 4, 5, 7) else b""
