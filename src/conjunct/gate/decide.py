@@ -59,7 +59,8 @@ def decide(evidence: Evidence, policy: Policy, *, today: datetime.date) -> Verdi
         elif severity is not Severity.NOTE:
             reasons_review.append(told)
     for finding in findings:
-        place = f" ({finding.file}:{finding.line})" if finding.file and finding.line else ""
+        where = f"{finding.file}:{finding.line}" if finding.file and finding.line else ""
+        place = f" ({where})" if where and where not in finding.message else ""
         if finding.severity is Severity.REJECT:
             reasons_reject.append(finding.message + place)
         elif finding.severity is Severity.REVIEW:
