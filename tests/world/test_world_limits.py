@@ -199,6 +199,21 @@ def test_a_program_that_does_not_exist_is_told_as_a_shell_would() -> None:
         assert "No such file" in text(result)
 
 
+@pytest.mark.parametrize(
+    "argv", [("echo", "a\0b"), ("echo", "\ud800"), ("",), ("/tmp",), ("echo", "x" * 200_000)]
+)
+def test_odd_words_are_the_commands_failure_not_the_worlds(argv: tuple[str, ...]) -> None:
+    with small_world() as world:
+        result = run(world, *argv)
+        assert result.record.ended == "exit" and result.record.status in (126, 127)
+        assert works(world)
+
+
+def test_bytes_that_are_no_text_reach_the_program() -> None:
+    with small_world() as world:
+        assert run(world, "printf", "%s", "caf\udce9 ü").stdout == b"caf\xe9 \xc3\xbc"
+
+
 def test_standard_input_is_given_whole_and_ends() -> None:
     with small_world() as world:
         result = run(world, "wc", "-c", stdin=b"x" * 500_000)

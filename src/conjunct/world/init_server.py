@@ -94,8 +94,9 @@ def start(request: "dict[str, Any]", descriptors: "list[int]", nonce: str) -> in
         os.chdir(os.fsencode(request["cwd"]))
         argv = [os.fsencode(word) for word in request["argv"]]
         os.execvpe(argv[0], argv, {k: os.fsencode(v) for k, v in request["environment"].items()})
-    except OSError as error:
-        os.write(2, f"{request['argv'][0]}: {error.strerror}\n".encode("utf-8", "surrogateescape"))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        os.write(2, f"{request['argv'][0]}: {reason}\n".encode("utf-8", "backslashreplace"))
         os._exit(126 if isinstance(error, PermissionError) else 127)
     except BaseException:
         os._exit(125)

@@ -17,22 +17,9 @@ _SLOW_PERIODS = 10
 """Looks into descriptors (memory files) are dear: one in so many rounds."""
 
 
-def process_tree(init_pid: int) -> list[int]:
-    """Every process below the world's PID 1, itself excluded, as pids of the caller's namespace."""
-    found, waiting = [], [init_pid]
-    while waiting:
-        pid = waiting.pop()
-        try:
-            children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                if int(thread) != pid:
-                    children += Path(f"/proc/{pid}/task/{thread}/children").read_text("ascii").split()
-        except OSError:
-            continue
-        inner = [int(child) for child in children]
-        found += inner
-        waiting += inner
-    return found
+def processes() -> frozenset[int]:
+    """Every process of this pid namespace: the supervisor's own, so all of them belong to one episode."""
+    return frozenset(int(name) for name in os.listdir("/proc") if name.isdigit())
 
 
 def memory_of(pid: int) -> int:
@@ -76,9 +63,15 @@ class Watchdog:
     """
 
     def __init__(
-        self, init_pid: int, limits: Limits, *, trace: Path | None, on_breach: Callable[[str], None]
+        self,
+        own: frozenset[int],
+        limits: Limits,
+        *,
+        trace: Path | None,
+        on_breach: Callable[[str], None],
     ) -> None:
-        self._init_pid = init_pid
+        """`own`: processes that are no command: supervisor, tracer, sandbox."""
+        self._own = own
         self._limits = limits
         self._trace = trace
         self._on_breach = on_breach
@@ -99,13 +92,13 @@ class Watchdog:
         memory_files = 0
         while not self._stopping.wait(_PERIOD_SECONDS):
             rounds += 1
-            processes = process_tree(self._init_pid)
+            commands = processes() - self._own
             if rounds % _SLOW_PERIODS == 0:
                 seen: set[int] = set()
-                memory_files = sum(memory_files_of(pid, seen) for pid in processes)
-            if len(processes) > self._limits.processes:
+                memory_files = sum(memory_files_of(pid, seen) for pid in commands)
+            if len(commands) > self._limits.processes:
                 self._on_breach("process-limit")
-            if sum(map(memory_of, processes)) + memory_files > self._limits.memory_bytes:
+            if sum(map(memory_of, commands)) + memory_files > self._limits.memory_bytes:
                 self._on_breach("memory-limit")
                 # What is gone with the processes must not count against the next command.
                 memory_files = 0

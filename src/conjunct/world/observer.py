@@ -116,7 +116,7 @@ class Observer:
 
     def result(self, command: Command, ending: Ending) -> CommandResult:
         """Everything about a command that has ended."""
-        self.brought("\0".join(command.argv).encode("utf-8", "surrogateescape") + command.stdin)
+        self.brought("\0".join(command.argv).encode("utf-8", "surrogatepass") + command.stdin)
         facts = self._facts(command, ending)
         records = collect(self._records)
         change = self._changes.take(facts.touches)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from conjunct.errors import WorldError
+from conjunct.world.limits import processes
 from conjunct.world.processors import on_processor
 from conjunct.world.seccomp import filter_program, refusal_expressions, trace_expression
 from conjunct.world.spec import Command, Limits
@@ -92,6 +93,8 @@ class Sandbox:
         self._traced = traced
         self.nonce = nonce
         self.init_pid = 0
+        self.own_pids: frozenset[int] = frozenset()
+        """What ran before the first command: supervisor, tracer, bubblewrap, command server."""
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
@@ -137,6 +140,7 @@ class Sandbox:
         finally:
             os.close(errors)
             os.close(status_read)
+        self.own_pids = processes()
         if hello != {"hello": 1}:
             raise WorldError(f"the command server is not PID 1 of the world ({hello}); run `conjunct doctor`")
 

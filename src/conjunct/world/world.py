@@ -122,8 +122,8 @@ def open_world(
     system = os.uname()
     if (system.sysname, system.machine) != ("Linux", "x86_64"):
         raise WorldError(
-            f"worlds need Linux on x86_64, this is {system.sysname} on {system.machine}: use a virtual machine, "
-            "or a container started with --platform linux/amd64 and `conjunct doctor` inside"
+            f"worlds need Linux on x86_64, this is {system.sysname} on {system.machine}: use a virtual "
+            "machine, or a container started with --platform linux/amd64 and `conjunct doctor` inside"
         )
     _read_own_data()
     identity = unprivileged_identity()
