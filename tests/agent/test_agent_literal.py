@@ -102,10 +102,25 @@ def test_a_request_without_a_name_is_matched_by_description_and_the_look_is_reco
     assert play(skill, (run("echo hi"),), (Turn("Paint my house", uses=True),))[1].loaded == []
 
 
-def test_a_named_skill_that_is_not_installed_is_not_replaced_by_another(make_skill: MakeSkill) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use the ledger skill to convert currency amounts",
+        "Please use money-ledger to convert currency amounts",
+        "money-ledger: convert currency amounts",
+        "/ledger convert currency amounts",
+    ],
+)
+def test_a_named_skill_that_is_not_installed_is_not_replaced(make_skill: MakeSkill, text: str) -> None:
     skill = make_skill(description="Convert currency amounts")
-    turn = Turn("Use the ledger skill to convert currency amounts", uses=True)
-    assert play(skill, (run("echo hi"),), (turn,))[1].loaded == []
+    view, tools = play(skill, (run("echo hi"),), (Turn(text, uses=True),))
+    assert tools.loaded == [] and view.look_ups == []
+
+
+def test_a_hyphen_alone_names_no_skill(make_skill: MakeSkill) -> None:
+    skill = make_skill(description="Convert currency amounts")
+    turn = Turn("Convert the currency amounts of the follow-up letter", uses=True)
+    assert play(skill, (run("echo hi"),), (turn,))[1].loaded == ["tally"]
 
 
 def test_mentions_and_guesses_are_not_obeyed(make_skill: MakeSkill) -> None:

@@ -15,7 +15,10 @@ from conjunct.model import Skill, Turn
 _NAMES_A_SKILL = re.compile(
     r"\b(?:use|using|with|run|via|invoke|through)\s+(?:the\s+|my\s+)?"
     r"[`\"'“]?[\w.:-]{2,64}[`\"'”]?\s+skill\b|"
-    r"\bskill\s+(?:called|named)\b|(?:^|\s)/[a-z][\w-]{2,63}\b",
+    r"\bskill\s+(?:called|named)\b|(?:^|\s)/[a-z][\w-]{2,63}\b|"
+    # A name of several words, where a request names what it wants to be used.
+    r"(?:^|\b(?:use|using|with|run|via|call|ask|like|now|then|again|and|more:)\s+(?:the\s+)?)"
+    r"[`\"'“]?[a-z][a-z0-9]{0,40}(?:-[a-z0-9]{1,40}){1,6}(?![\w/.-])",
     re.IGNORECASE,
 )
 _LEAST_WORDS = 2
