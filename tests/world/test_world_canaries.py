@@ -224,6 +224,14 @@ def test_bombs_are_bounded() -> None:
     assert Recogniser(planted("one")).find(b"(" * 300_000 + b"<" * 300_000 + b"%41" * 100_000) == ()
 
 
+def test_what_was_not_opened_is_told() -> None:
+    recogniser = Recogniser(planted("one"))
+    assert recogniser.examine(gzip.compress(text_of("hex32"))).whole
+    assert recogniser.examine(b"short").whole
+    many = b"\n".join(base64.b64encode(b"number %05d of very many" % number) for number in range(2000))
+    assert not recogniser.examine(many).whole
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=300), st.sampled_from(sorted(TRANSFORMS)), st.binary(max_size=50))
 def test_anything_may_surround_a_canary_and_nothing_crashes(before: bytes, name: str, after: bytes) -> None:

@@ -22,6 +22,7 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from conjunct.world.spec import Planted
 
@@ -55,6 +56,17 @@ def _bare(data: bytes) -> bytes:
     return data.translate(None, _NOISE)
 
 
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """What was recognised in one piece of data."""
+
+    paths: tuple[str, ...]
+    """Paths, or `env:NAME`, in planted order."""
+    whole: bool
+    """Whether the limits on views and bytes were not met. More than `MAXIMUM_MEMBERS` runs of one encoding in
+    one view, and members beyond `MAXIMUM_MEMBER` bytes, are cut without being told here."""
+
+
 class Recogniser:
     """Finds the planted data of one world in bytes."""
 
@@ -80,11 +92,16 @@ class Recogniser:
 
     def find(self, data: bytes) -> tuple[str, ...]:
         """Paths (or `env:NAME`) of all planted data in `data`, in planted order; empty if there is none."""
+        return self.examine(data).paths
+
+    def examine(self, data: bytes) -> Recognition:
+        """The same, and whether everything in `data` was opened: what was not is not known to be clean."""
         found: set[bytes] = set()
+        limits: list[str] = []
         if self._needles and len(data) >= self._shortest // 2:
-            for view in _views(data):
+            for view in _views(data, limits):
                 self._search(view, found)
-        return self._paths(found)
+        return Recognition(self._paths(found), whole=not limits)
 
     def find_parts(self, parts: Sequence[bytes]) -> tuple[str, ...]:
         """The same for data that left in several pieces (requests, names looked up, files), in their order.
@@ -99,7 +116,7 @@ class Recogniser:
         if len(parts) > 1:
             streams += _columns(parts[:4096])
         for stream in streams:
-            for view in _views(stream):
+            for view in _views(stream, []):
                 self._search(view, found)
         return self._paths(found)
 
@@ -136,8 +153,8 @@ def _covers(pieces: set[bytes], needle: bytes) -> bool:
 # ---- views
 
 
-def _views(data: bytes) -> Iterator[bytes]:
-    """`data` and everything it opens into, breadth first, within the limits."""
+def _views(data: bytes, limits: list[str]) -> Iterator[bytes]:
+    """`data` and everything it opens into, breadth first; a limit that was met is added to `limits`."""
     queue = deque([(data, 0, True)])
     seen = {hashlib.sha256(data).digest()}
     spent, limit = 0, min(MAXIMUM_BYTES, BASE_BYTES + BYTES_FACTOR * len(data))
@@ -150,7 +167,10 @@ def _views(data: bytes) -> Iterator[bytes]:
         if turnable and depth <= 2 and (depth == 0 or _is_text(view)):
             inner.append((view[::-1], False))
         for one, can_turn in inner:
-            if len(one) < 4 or spent + len(one) > limit or len(seen) >= MAXIMUM_VIEWS:
+            if len(one) < 4:
+                continue
+            if spent + len(one) > limit or len(seen) >= MAXIMUM_VIEWS:
+                limits.append("size" if len(seen) < MAXIMUM_VIEWS else "number")
                 continue
             identity = hashlib.sha256(one).digest()
             if identity not in seen:
