@@ -72,6 +72,8 @@ class Sightings:
     findings: list[Finding] = field(default_factory=list)
     pending: list[Snippet] = field(default_factory=list)
     depth: int = 0
+    broken: int = 0
+    """Characters of shell text so far that did not parse."""
     truncated: bool = False
 
     def add(

@@ -20,7 +20,7 @@ from conjunct.model import ActionKind, Guard, ResourceClass
 from conjunct.reach.commands import Downloads, list_command, remote_code
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
 
-LARGEST = 1024 * 1024
+LARGEST = 256 * 1024
 _MOST_NODES = 300_000
 _DEEPEST = 20
 _ALIASING = frozenset(
@@ -52,7 +52,7 @@ def _parser(grammar: str) -> Parser:
 
 
 def read_javascript(text: str, place: Place, seen: Sightings) -> None:
-    """List what a JavaScript or TypeScript file does. Text beyond 1 MiB is opaque."""
+    """List what a JavaScript or TypeScript file does. Text beyond 256 KiB is opaque."""
     source = text.encode("utf-8", "surrogateescape")
     if len(source) > LARGEST:
         seen.opaque(place, "oversized:javascript")

@@ -24,9 +24,19 @@ from conjunct.reach.commands import (
 )
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
 
-LARGEST = 512 * 1024
+LARGEST = 256 * 1024
+"""Characters of one shell text that are read."""
+
+_PART, _SMALL_PART = 16 * 1024, 1024
+_MOST_BROKEN = 64 * 1024
+_TOP_LEVEL = re.compile(r"\n(?=[A-Za-z#\n](?!(?:i|one|sac|lse|lif|o|hen)\b))")
+_CONTROL = dict.fromkeys((*range(9), *range(11, 32), 127), " ")
 _MOST_NODES = 200_000
-_DEEPEST_WORD = 24
+_DEEPEST_WORD = 8
+_LONGEST_WORD = 4000
+"""Bytes of a word with substitutions in it that are looked into; a plain string may be longer."""
+
+_LITERAL = frozenset({"word", "raw_string", "ansi_c_string", "string", "concatenation"})
 
 _PACKAGE_VARIABLES = frozenset(
     {
@@ -56,14 +66,36 @@ def _parser() -> Parser:
 def read_shell(text: str, place: Place, seen: Sightings, downloads: Downloads | None = None) -> None:
     """List what shell text does. `place.line` is the line of the text's first line.
 
-    `downloads` carries what earlier texts of the same document fetched. Text beyond 512 KiB is opaque.
+    `downloads` carries what earlier texts of the same document fetched. Text beyond 256 KiB is opaque.
     """
-    source = text.encode("utf-8", "surrogateescape")
-    if len(source) > LARGEST:
+    if len(text) > LARGEST:
         seen.opaque(place, "oversized:shell")
-        source = source[:LARGEST]
-    tree = _parser().parse(source)
-    _Walk(place, seen, downloads or Downloads()).run(tree.root_node)
+        text = text[:LARGEST]
+    walk = _Walk(place, seen, downloads or Downloads())
+    line = 0
+    for part in _parts(text.translate(_CONTROL), seen):
+        root = _parser().parse(part.encode("utf-8", "replace")).root_node
+        if root.has_error:
+            seen.broken += len(part)
+        walk.first_line = place.line + line
+        walk.run(root)
+        line += part.count("\n")
+
+
+def _parts(text: str, seen: Sightings) -> Iterator[str]:
+    """The text in pieces that end where a top-level statement can.
+
+    The grammar takes quadratic time on runs like `))))` or `<a><a>`: 16 KiB of them cost most of a second. A
+    package that has spent its share of text with errors is read in smaller pieces.
+    """
+    while text:
+        size = _PART if seen.broken < _MOST_BROKEN else _SMALL_PART
+        if len(text) <= size:
+            yield text
+            return
+        at = max((found.end() for found in _TOP_LEVEL.finditer(text, size // 2, size)), default=size)
+        yield text[:at]
+        text = text[at:]
 
 
 class _Walk:
@@ -73,6 +105,7 @@ class _Walk:
         self.place = place
         self.seen = seen
         self.downloads = downloads
+        self.first_line = place.line
         self.values: dict[str, str] = {}
         self.origins: dict[str, str] = {}
         """Variables that hold fetched content, with its URL."""
@@ -227,7 +260,7 @@ class _Walk:
     # ---- words
 
     def line(self, node: Node) -> int:
-        return self.place.line + node.start_point[0]
+        return self.first_line + node.start_point[0]
 
     def guard(self, node: Node) -> Guard:
         text = _text(node)[:300]
@@ -243,7 +276,7 @@ class _Walk:
             self.seen.count(int(found[0] or found[1]))
         return Guard(text, self.line(node), constants)
 
-    def argv(self, node: Node) -> list[str]:
+    def argv(self, node: Node, depth: int = 0) -> list[str]:
         """The folded words of a command; of a compound stage, those of its first command."""
         for _ in range(8):
             if node.type == "command":
@@ -260,16 +293,18 @@ class _Walk:
                 continue
             if child.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
                 if child.type == "herestring_redirect" and child.named_children:
-                    words.append(self.fold(child.named_children[-1]))
+                    words.append(self.fold(child.named_children[-1], depth + 1))
                 continue
-            words.append(self.fold(child))
+            words.append(self.fold(child, depth + 1))
         return words
 
     def fold(self, node: Node, depth: int = 0) -> str:
         """The text of a word as far as it is fixed; unknown parts are `*`."""
-        if depth > _DEEPEST_WORD:
-            return UNKNOWN
         kind = node.type
+        if depth > _DEEPEST_WORD or (
+            kind not in _LITERAL and node.end_byte - node.start_byte > _LONGEST_WORD
+        ):
+            return UNKNOWN
         if kind in ("word", "number", "variable_name", "test_operator"):
             return re.sub(r"\\(.)", r"\1", _text(node))
         if kind in ("raw_string", "ansi_c_string"):
@@ -322,11 +357,11 @@ class _Walk:
             return "/tmp/*"
         if text in ("$(pwd)", "`pwd`"):
             return "."
-        argv = self.argv(node.named_children[0]) if node.named_children else []
+        argv = self.argv(node.named_children[0], depth) if node.named_children else []
         if argv[:1] == ["echo"] and len(argv) == 2:
             return argv[1]
         if node.named_children and node.named_children[0].type == "pipeline":
-            stages = [self.argv(stage) for stage in node.named_children[0].named_children]
+            stages = [self.argv(stage, depth) for stage in node.named_children[0].named_children[:8]]
             if len(stages) == 2 and stages[0][:1] == ["echo"] and stages[1][:1] == ["base64"]:
                 return _decoded(stages[0][-1])
         return UNKNOWN
@@ -342,9 +377,10 @@ class _Walk:
                     return self.origins[name]
                 continue
             for command in _descend(inner, ("command",)):
-                url = fetched_url(self.argv(command))
-                if url is not None:
-                    return url
+                if _may_fetch(command):
+                    url = fetched_url(self.argv(command, 1))
+                    if url is not None:
+                        return url
         return None
 
 
@@ -384,12 +420,23 @@ _ANY_URL = re.compile(r"https?://[^\s'\"<>|;)`\\]+", re.IGNORECASE)
 
 def _descend(node: Node, kinds: tuple[str, ...]) -> Iterator[Node]:
     stack, looked = list(node.named_children), 0
-    while stack and looked < 400:
+    while stack and looked < 200:
         looked += 1
         child = stack.pop()
         if child.type in kinds:
             yield child
         stack.extend(child.named_children)
+
+
+def _may_fetch(command: Node) -> bool:
+    """Whether a download program stands among the first words of a command, before any of it is folded."""
+    table = programs()
+    for child in command.named_children[:6]:
+        if child.end_byte - child.start_byte <= 64:
+            name = program_name(_text(child))
+            if name in table["fetch"]:
+                return True
+    return False
 
 
 def _runs_its_input(words: list[str]) -> bool:
@@ -428,9 +475,10 @@ def _decoded(text: str) -> str:
     if not _ENCODED.match(text[:100_000]):
         return "\0"
     try:
-        return base64.b64decode(text, validate=False).decode("utf-8")
+        plain = base64.b64decode(text, validate=False).decode("utf-8")
     except (binascii.Error, ValueError):
         return "\0"
+    return plain if all(character.isprintable() or character.isspace() for character in plain) else "\0"
 
 
 def _unescape(text: str) -> str:
