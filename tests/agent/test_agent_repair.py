@@ -94,6 +94,14 @@ def test_a_document_has_all_keys_the_script_reads(make_skill: MakeSkill) -> None
     assert repair(found.line, "KeyError: 'lead_id'", Usage(), values, source=source) is None
 
 
+def test_a_document_gets_the_member_that_is_missed(make_skill: MakeSkill) -> None:
+    values = Values(Package.of(make_skill()), Layout(), Fixtures((), WORK))
+    line = Line(("python3", "x.py", f"{WORK}/in/c.json"), "")
+    found = repair(line, "Error: No 'journeys' array found in input data.", Usage(), values)
+    assert found is not None and list(json.loads(found.content)) == ["journeys"]
+    assert repair(line, "Read the 'journeys' array.", Usage(), values) is None
+
+
 def test_the_agent_tries_once_more_and_only_once(make_skill: MakeSkill) -> None:
     def respond(command: Command) -> tuple[int, str, str]:
         return (2, "", "x.py: error: the following arguments are required: --key")

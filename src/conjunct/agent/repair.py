@@ -40,6 +40,11 @@ _LISTED = re.compile(
     r"(?:^\s{0,4}|[:,\[{(]\s{0,4}|\band\s{1,4})([A-Za-z_][\w-]{1,60}(?:\.\w{1,40})?)(?=\s{0,4}(?:[,\])}.]|$|\band\b))"
 )
 _KEY = re.compile(r"(?m)^KeyError: [\"']([A-Za-z_][\w .-]{0,60})[\"']")
+_WANTS = re.compile(r"\b(?:missing|must|required?|requires|expected|no|not found|needs?|lacks?)\b", re.I)
+_MEMBER = re.compile(
+    r"[\"'`]([A-Za-z_]\w{0,40})[\"'`]\s{1,3}(array|list|key|field|section|property|object)\b", re.I
+)
+_ELEMENT = {"id": "s1", "name": "sam", "title": "Quarterly overview", "date": "2024-03-15", "value": 3}
 _TABLES = (".csv", ".tsv", ".txt", ".tab")
 
 
@@ -129,9 +134,12 @@ def _document(line: Line, message: str, values: Values, source: str) -> Repair |
     """A JSON object with the keys that the script misses, in place of its first document."""
     at = _place(line, (".json",), values)
     keys = list(dict.fromkeys(_keys(message, source)))[:60]
-    if at is None or not keys:
+    members = dict(_MEMBER.findall(message)) if _WANTS.search(message) else {}
+    if at is None or not (keys or members):
         return None
-    content: dict[str, object] = {}
+    content: dict[str, object] = {
+        name: [_ELEMENT] if what.lower() in ("array", "list") else 3 for name, what in members.items()
+    }
     for key in keys:
         value = _scalar(_cell(key, 0))
         looped = re.search(rf"\bin \w{{1,40}}(?:\[|\.get\()[\"']{re.escape(key)}[\"']", source)
