@@ -17,6 +17,7 @@ from conjunct.model import (
     FactorKind,
     Finding,
     Layer,
+    ReachableAction,
     ReachSet,
     ResourceClass,
     Severity,
@@ -127,14 +128,15 @@ def conclude(setting: Setting, results: Results, policy: Policy, *, today: datet
     return decide(evidence, policy, today=today)
 
 
+def is_sensitive(action: ReachableAction) -> bool:
+    """Whether a reachable action touches something worth a question: the network, secrets, what lasts."""
+    return not action.mention and (
+        action.kind in _SENSITIVE_KINDS or action.resource_class in _SENSITIVE_CLASSES
+    )
+
+
 def _sensitive(reach: ReachSet) -> tuple[ActionKind, ...]:
-    kinds = {
-        action.kind
-        for action in reach.actions
-        if not action.mention
-        and (action.kind in _SENSITIVE_KINDS or action.resource_class in _SENSITIVE_CLASSES)
-    }
-    return tuple(sorted(kinds))
+    return tuple(sorted({action.kind for action in reach.actions if is_sensitive(action)}))
 
 
 def _claims(setting: Setting, results: Results) -> tuple[Finding, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
-from conjunct.conclude import Audit, Results, conclude, share_pair_triggers
+from conjunct.conclude import Audit, Results, conclude, is_sensitive, share_pair_triggers
 from conjunct.gate import Policy
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Skill, Verdict
 from conjunct.plan import (
@@ -99,9 +99,15 @@ class Vetting:
             seed=setting.seed,
             fingerprint=self.fingerprint,
             variables=tuple(sorted(setting.plain_variables(skill.id))),
+            covered_sets=self._covered_sets(skill),
             reads_clock=setting.reach[skill.id].reads_clock,
             most_episodes=self.policy.most_episodes,
         )
+
+    def _covered_sets(self, skill: Skill) -> tuple[str, ...]:
+        """All argument sets where Python lines of the skill could do something sensitive, else one."""
+        python = [action for action in self.setting.reach[skill.id].actions if action.source == "python"]
+        return argument_sets(self.setting) if any(map(is_sensitive, python)) else (NEUTRAL,)
 
     def _footprint_runs(self, skill: Skill, into: list[Episode]) -> Plan:
         """One use probe alone: enough to know what a skill that is not a candidate leaves and looks at."""

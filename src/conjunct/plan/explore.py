@@ -53,6 +53,8 @@ class Scope:
     fingerprint: str = ""
     variables: tuple[str, ...] = ()
     """Variables named in the candidate's source, credentials apart: present and absent are levels."""
+    covered_sets: tuple[str, ...] = (NEUTRAL,)
+    """Argument sets that are run once more with line coverage."""
     reads_clock: bool = False
     """The source names the time: a trace cannot show a clock read."""
     most_episodes: int = 600
@@ -92,7 +94,7 @@ def explore(scope: Scope, found: Exploration, *, starts: Sequence[Context] = ())
     ):
         found.covered += yield tuple(
             replace(tree.spec(tree.primary, replace(tree.neutral(), arguments=arguments)), variant=COVERAGE)
-            for arguments in scope.argument_sets
+            for arguments in scope.covered_sets
         )
 
 

@@ -301,17 +301,19 @@ def _who(
 
 
 def action_lines(trace: Trace, actors: Sequence[str]) -> tuple[str, ...]:
-    """What the actors did, one line for each action, for people who compare two runs."""
+    """What the actors did, each thing when it was done first, for people who compare two runs."""
     wanted = set(actors)
     lines: list[str] = []
+    seen: set[str] = set()
     for action in trace.actions:
         if not wanted & set(action.skills()):
             continue
-        line = f"turn {action.turn}  {action.kind:<8} {action.resource}"
+        line = f"{action.kind:<8} {action.resource}"
         if action.canaries:
             line += f"  carries {', '.join(action.canaries)}"
         if not action.completed:
             line += "  (not completed)"
-        if line not in lines[-20:]:
-            lines.append(line)
+        if line not in seen:
+            seen.add(line)
+            lines.append(f"turn {action.turn}  {line}")
     return tuple(lines[:MOST_LINES])

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,6 +19,7 @@ from conjunct.run.codec import decode, encode
 from conjunct.run.store import Store
 from conjunct.world.spec import Command, CommandResult, FileEffect, Observation, WorldSpec
 
+_DIGITS = re.compile(rb"\d+")
 PROVISIONAL, CONFIRMED, UNSTABLE = "provisional", "confirmed", "unstable"
 
 
@@ -99,10 +102,14 @@ class Memo:
         before = sorted(result.before)
         observed: tuple[Observation, ...] = tuple((path, mode) for path, mode, _ in before)
         prints = _digest(tuple(state for _, _, state in before))
-        state = PROVISIONAL
+        key = self.key(command)
         if answer.expected is not None:
             state = CONFIRMED if _same(answer.expected, result) else UNSTABLE
-        self._store.record_command(self.key(command), prints, encode(observed), encode(result), state)
+        else:
+            # A command that gave the same twice from one state is taken at its word in the next.
+            states = {known for _, _, _, known in self._store.commands(key)}
+            state = CONFIRMED if CONFIRMED in states and UNSTABLE not in states else PROVISIONAL
+        self._store.record_command(key, prints, encode(observed), encode(result), state)
 
 
 def replayed(result: CommandResult, command: Command) -> CommandResult:
@@ -118,9 +125,21 @@ def _digest(prints: tuple[str, ...]) -> str:
 
 
 def _same(first: CommandResult, second: CommandResult) -> bool:
+    """Whether two runs did the same: equal up to numbers and order in what they printed and wrote.
+
+    Clocks, durations and the order of hash tables differ between any two runs; either is as good a sample.
+    """
+
     def essence(result: CommandResult) -> object:
-        effects = [(e.path, e.kind, e.content, e.mode) for e in result.effects]
-        actions = [(a.kind, a.resource, a.completed, a.canaries) for a in result.actions]
-        return result.record.status, result.stdout, result.stderr, effects, sorted(map(repr, actions))
+        effects = sorted((e.path, str(e.kind), e.mode, _unordered(e.content)) for e in result.effects)
+        actions = sorted(repr((a.kind, a.resource, a.completed, a.canaries)) for a in result.actions)
+        return result.record.status, _unordered(result.stdout), _unordered(result.stderr), effects, actions
 
     return essence(first) == essence(second)
+
+
+def _unordered(data: bytes) -> object:
+    """The bytes without digits, as a multiset; for what is no text, only its length."""
+    if b"\0" in data:
+        return len(data)
+    return sorted(Counter(_DIGITS.sub(b"0", data)).items())
