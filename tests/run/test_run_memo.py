@@ -1,0 +1,113 @@
+"""The command memo: reuse only what was verified, only where nothing touched differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conjunct.model import Action, CommandRecord, TouchMode
+from conjunct.run.memo import Memo
+from conjunct.run.store import Store
+from conjunct.world.spec import Command, CommandResult, EffectKind, FileEffect, Observation, WorldSpec
+
+COMMAND = Command(
+    ("python3", "x.py"), "/home/sam/project", turn=1, step=0, skill="one", file="SKILL.md", line=3
+)
+INPUT, OUTPUT = "/home/sam/in.csv", "/home/sam/out.csv"
+
+
+class Files:
+    """A world that is a dictionary of file states."""
+
+    def __init__(self, **states: str) -> None:
+        self.states = {INPUT: "one", OUTPUT: "absent"} | states
+        self.applied: list[FileEffect] = []
+
+    def fingerprint(self, observed: tuple[Observation, ...]) -> tuple[str, ...]:
+        return tuple(self.states[path] for path, _ in observed)
+
+    def apply(self, effects: tuple[FileEffect, ...], actions: tuple[Action, ...]) -> None:
+        self.applied += effects
+
+
+def result(
+    stdout: bytes = b"done", *, content: bytes = b"1", uncut: tuple[str, ...] = (), state: str = "one"
+) -> CommandResult:
+    record = CommandRecord(0, 1, COMMAND.argv, COMMAND.cwd, "one", "SKILL.md", 3, "exit", 0)
+    return CommandResult(
+        record=record,
+        stdout=stdout,
+        stderr=b"",
+        actions=(),
+        touches=(),
+        effects=(FileEffect(OUTPUT, EffectKind.WRITTEN, content),),
+        uncut=uncut,
+        before=((INPUT, TouchMode.READ, state), (OUTPUT, TouchMode.READ, "absent")),
+    )
+
+
+@pytest.fixture
+def memo(tmp_path: Path) -> Memo:
+    return Memo(Store(tmp_path / "s"), WorldSpec(), ("digest",), "fingerprint")
+
+
+def run(memo: Memo, world: Files, outcome: CommandResult) -> bool:
+    """One use as the tools make it; whether the result came from the memo."""
+    answer = memo.ask(COMMAND, world)
+    if answer.result is not None:
+        return True
+    memo.learn(COMMAND, outcome, answer)
+    return False
+
+
+def test_the_first_two_runs_are_real_and_the_third_is_not(memo: Memo) -> None:
+    assert [run(memo, Files(), result()) for _ in range(3)] == [False, False, True]
+    assert (memo.hits, memo.misses) == (1, 2)
+
+
+def test_a_touched_object_that_differs_is_a_miss(memo: Memo) -> None:
+    for _ in range(2):
+        run(memo, Files(), result())
+    assert not run(memo, Files(**{INPUT: "another"}), result(state="another"))
+
+
+def test_a_command_verified_once_is_trusted_in_the_next_state(memo: Memo) -> None:
+    for _ in range(2):
+        run(memo, Files(), result())
+    other = Files(**{INPUT: "another"})
+    assert not run(memo, other, result(state="another"))
+    assert run(memo, other, result(state="another"))
+
+
+def test_a_command_that_gives_something_else_each_time_is_never_reused(memo: Memo) -> None:
+    outcomes = [run(memo, Files(), result(content=word)) for word in (b"abc", b"xyz", b"qrs", b"tuv")]
+    assert outcomes == [False] * 4
+
+
+def test_clock_times_and_hash_order_are_no_difference(memo: Memo) -> None:
+    outputs = (b"{'a', 'b'} took 0.12 s", b"{'b', 'a'} took 1.7 s")
+    for output in outputs:
+        run(memo, Files(), result(output))
+    assert run(memo, Files(), result())
+
+
+@pytest.mark.parametrize("reason", ["a process outlived it", "a socket stayed"])
+def test_what_stays_behind_is_never_reused(memo: Memo, reason: str) -> None:
+    assert not any(run(memo, Files(), result(uncut=(reason,))) for _ in range(4))
+
+
+def test_another_package_clock_network_or_variable_is_another_command(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    worlds = (
+        WorldSpec(),
+        WorldSpec(clock="2027-01-01T00:00:00+00:00"),
+        WorldSpec(network="error"),
+        WorldSpec(environment=(("CI", "1"),)),
+    )
+    keys = {Memo(store, world, ("digest",), "f").key(COMMAND) for world in worlds}
+    keys |= {
+        Memo(store, WorldSpec(), ("other",), "f").key(COMMAND),
+        Memo(store, WorldSpec(), ("digest",), "g").key(COMMAND),
+    }
+    assert len(keys) == 6
