@@ -37,6 +37,7 @@ CASES = [
     ("Only after 6 pm", ("clock", "after", "18:00", False)),
     ("If the user has ~/.config/tool.toml", ("host", "exists", "~/.config/tool.toml", False)),
     ("If there is a .env file in the project", ("host", "exists", ".env", False)),
+    ("If `notes.md` or `plan.md` exists", ("host", "exists", "notes.md|plan.md", False)),
     ("If pandoc is not installed", ("host", "exists", "pandoc", True)),
     ("On macOS", ("host", "equals", "macos", False)),
     ("If $BUILD_ID is set", ("environment", "exists", "BUILD_ID", False)),
@@ -110,6 +111,17 @@ def test_in_that_case_and_otherwise_refer_to_the_condition_before() -> None:
     )
     found = [d for d in compile_text(text, file="a").directives if d.verb == "send"]
     assert [[c.negated for c in d.conditions] for d in found] == [[False], [True]]
+
+
+def test_what_stands_before_an_arrow_is_a_condition() -> None:
+    text = "The user asks about gardening → use the plant-guide skill."
+    found = compile_text(text, file="a").directives
+    assert [(d.target, d.conditions[0].value) for d in found] == [("plant-guide", "gardening")]
+
+
+def test_it_means_the_file_that_the_condition_names() -> None:
+    found = compile_text("If `notes.md` exists, read it.", file="a").directives
+    assert [(d.verb, d.object) for d in found] == [("read", "notes.md")]
 
 
 def test_a_leading_condition_does_not_reach_the_next_sentence() -> None:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from conjunct.directives.commands import (
-    MAXIMUM_COMMANDS,
-    copies_itself,
-    fence_commands,
-    looks_like_commands,
-    usage_command,
-)
+from conjunct.directives.block_commands import MAXIMUM_COMMANDS, fence_commands
+from conjunct.directives.commands import copies_itself, looks_like_commands, usage_command
 from conjunct.directives.context import Context
 from conjunct.directives.output import QUOTE_LENGTH, Output
 from conjunct.directives.posture import ANYTHING

@@ -7,7 +7,7 @@ that in linear time and because a reference definition is a place to hide text.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -55,94 +55,99 @@ def _parser() -> MarkdownIt:
 
 def blocks(text: str, first_line: int) -> list[Block]:
     """The blocks of `text` in order; `first_line` is the line of its first character."""
-    found: list[Block] = []
-    titles: list[tuple[int, str]] = []
-    stack = [_Container(-1, -1)]
-    quotes = lists = 0
-    heading_level = 0
-    row = 0
-    cell = False
+    reader = _Reader(first_line)
     for token in _parser().parse(text.replace("\x00", "\ufffd")):
-        name = token.type
-        if name == "inline":
-            block = _block(token, titles, stack, quotes > 0, first_line, found, heading_level, cell, row)
-            if heading_level:
-                titles = [entry for entry in titles if entry[0] < heading_level]
-                titles.append((heading_level, token.content))
-                stack[-1].last = -1
-            else:
-                stack[-1].last = len(found)
-            found.append(block)
-        elif name in ("fence", "code_block", "html_block"):
-            found.append(_block(token, titles, stack, quotes > 0, first_line, found, 0, False, 0))
-        elif name == "heading_open":
-            heading_level = int(token.tag[1])
-        elif name == "heading_close":
-            heading_level = 0
-        elif name in ("bullet_list_open", "ordered_list_open"):
-            lists += 1
-            top = stack[-1]
-            stack.append(_Container(-1, top.last if top.last >= 0 else top.lead, lists))
-        elif name == "list_item_open":
-            stack.append(_Container(-1, stack[-1].lead, stack[-1].list_number))
-        elif name == "blockquote_open":
-            quotes += 1
-            top = stack[-1]
-            stack.append(_Container(-1, top.last if top.last >= 0 else top.lead, top.list_number))
-        elif name == "blockquote_close":
-            quotes -= 1
-            stack.pop()
-        elif name in ("list_item_close", "bullet_list_close", "ordered_list_close"):
-            stack.pop()
-        elif name == "tr_open":
-            row += 1
-            row_line = token.map[0] if token.map else 0
-        elif name in ("td_open", "th_open"):
-            cell = True
-        elif name in ("td_close", "th_close"):
-            cell = False
-        if name == "inline" and cell and found:
-            found[-1].line = first_line + row_line
-    return found
+        reader.read(token)
+    return reader.found
 
 
-def _block(
-    token: MarkdownToken,
-    titles: list[tuple[int, str]],
-    stack: list[_Container],
-    quoted: bool,
-    first_line: int,
-    found: list[Block],
-    heading_level: int,
-    cell: bool,
-    row: int,
-) -> Block:
-    top = stack[-1]
-    start = token.map[0] if token.map else 0
-    line = first_line + start
-    kind = PROSE
-    language = ""
-    lead = top.lead
-    if token.type in ("fence", "code_block"):
-        kind = FENCE
-        language = token.info.strip().split(None, 1)[0].strip("{}.").lower() if token.info.strip() else ""
-        line += token.type == "fence"
-        lead = top.last if top.last >= 0 else top.lead
-    elif token.type == "html_block":
-        kind = HTML
-    elif cell:
-        kind = CELL
-    elif top.last >= 0 and found[top.last].text.rstrip().endswith(":"):
-        lead = top.last
-    return Block(
-        kind=kind,
-        text=token.content,
-        line=line,
-        headings=tuple(text for level, text in titles if level > 1),
-        lead=-1 if heading_level else lead,
-        language=language,
-        quoted=quoted,
-        heading=heading_level > 0,
-        item=top.list_number,
-        row=row if cell else -1,
-    )
+@dataclass(slots=True)
+class _Reader:
+    """Walks Markdown tokens and keeps headings, containers and table position."""
+
+    first_line: int
+    found: list[Block] = field(default_factory=list)
+    titles: list[tuple[int, str]] = field(default_factory=list)
+    stack: list[_Container] = field(default_factory=lambda: [_Container(-1, -1)])
+    quotes: int = 0
+    lists: int = 0
+    level: int = 0
+    row: int = 0
+    row_line: int = 0
+    cell: bool = False
+
+    def read(self, token: MarkdownToken) -> None:
+        """Take the next token."""
+        match token.type:
+            case "inline":
+                self.text(token)
+            case "fence" | "code_block" | "html_block":
+                self.found.append(self.block(token))
+            case "heading_open":
+                self.level = int(token.tag[1])
+            case "heading_close":
+                self.level = 0
+            case "bullet_list_open" | "ordered_list_open":
+                self.lists += 1
+                self.stack.append(_Container(-1, self.leading(), self.lists))
+            case "list_item_open":
+                self.stack.append(_Container(-1, self.stack[-1].lead, self.stack[-1].list_number))
+            case "blockquote_open":
+                self.quotes += 1
+                self.stack.append(_Container(-1, self.leading(), self.stack[-1].list_number))
+            case "blockquote_close":
+                self.quotes -= 1
+                self.stack.pop()
+            case "list_item_close" | "bullet_list_close" | "ordered_list_close":
+                self.stack.pop()
+            case "tr_open":
+                self.row += 1
+                self.row_line = token.map[0] if token.map else 0
+            case "td_open" | "th_open":
+                self.cell = True
+            case "td_close" | "th_close":
+                self.cell = False
+
+    def leading(self) -> int:
+        """Index of the block that leads to what is opened here, or -1."""
+        top = self.stack[-1]
+        return top.last if top.last >= 0 else top.lead
+
+    def text(self, token: MarkdownToken) -> None:
+        """A heading, paragraph or cell."""
+        block = self.block(token)
+        if self.level:
+            self.titles = [entry for entry in self.titles if entry[0] < self.level]
+            self.titles.append((self.level, token.content))
+            self.stack[-1].last = -1
+        else:
+            self.stack[-1].last = len(self.found)
+        self.found.append(block)
+
+    def block(self, token: MarkdownToken) -> Block:
+        """The block of one token, where it stands."""
+        top = self.stack[-1]
+        start = token.map[0] if token.map else 0
+        kind, lead, language = PROSE, top.lead, ""
+        if token.type in ("fence", "code_block"):
+            kind, lead = FENCE, self.leading()
+            language = token.info.strip().split(None, 1)[0].strip("{}.").lower() if token.info.strip() else ""
+            start += token.type == "fence"
+        elif token.type == "html_block":
+            kind = HTML
+        elif self.cell:
+            kind, start = CELL, self.row_line
+        elif top.last >= 0 and self.found[top.last].text.rstrip().endswith(":"):
+            lead = top.last
+        return Block(
+            kind=kind,
+            text=token.content,
+            line=self.first_line + start,
+            headings=tuple(text for level, text in self.titles if level > 1),
+            lead=-1 if self.level else lead,
+            language=language,
+            quoted=self.quotes > 0,
+            heading=self.level > 0,
+            item=top.list_number,
+            row=self.row if self.cell else -1,
+        )
