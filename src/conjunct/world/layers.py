@@ -95,8 +95,9 @@ class LayerStore:
         name = hashlib.sha256(f"{key}\0{modified}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
         place = self._folder / name
         if (place / _FILES).is_dir():
-            os.utime(place)
-            return place / _FILES
+            with contextlib.suppress(OSError):
+                os.utime(place)
+                return place / _FILES
         self._folder.mkdir(parents=True, exist_ok=True)
         self._prune()
         fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
@@ -115,7 +116,10 @@ class LayerStore:
 
     def _prune(self) -> None:
         """Remove layers that no episode can still be using, the least recently used first."""
-        layers = [(place.stat().st_mtime, place) for place in self._folder.iterdir()]
+        layers = []
+        for place in self._folder.iterdir():
+            with contextlib.suppress(OSError):  # another worker has renamed or removed it
+                layers.append((place.stat().st_mtime, place))
         now = time.time()
         for used, place in sorted(layers)[: max(0, len(layers) - _KEPT)]:
             if now - used > _UNUSED_SECONDS:
