@@ -60,6 +60,10 @@ class ChangeLog:
         """The present state of what was touched."""
         return tuple(self._prints.now(observation, self._snapshot) for observation in observations)
 
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file as it is now."""
+        return self._files.head(path, size)
+
     def write(self, path: str, content: bytes) -> None:
         """A change made by the agent itself."""
         self._files.write(path, content)

@@ -84,6 +84,15 @@ class WorldFiles:
                 return None
             return stream.read(_MAXIMUM_READ)
 
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a regular file; empty if there is none."""
+        try:
+            descriptor = open_in_root(self._root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        except OSError:
+            return b""
+        with open(descriptor, "rb") as stream:
+            return stream.read(size) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+
     def exists(self, path: str) -> bool:
         """Whether there is something, following links."""
         return self._look(path, follow=True) is not None

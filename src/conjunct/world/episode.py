@@ -18,6 +18,7 @@ from conjunct.model import Action
 from conjunct.world.capture import Pipe, Streams
 from conjunct.world.changes import ChangeLog
 from conjunct.world.clock import START, start_file
+from conjunct.world.decoys import decoy_files
 from conjunct.world.effects import WorldFiles
 from conjunct.world.layers import package_folders
 from conjunct.world.limits import Watchdog
@@ -109,9 +110,13 @@ class EpisodeService:
         self._used_seconds = 0.0
 
     def _answer_in_writable_places(self) -> None:
-        """What was looked up before and not found, present in this world; other places have it in their
-        layers.
+        """What was looked up before and not found, and decoys outside the home folder; other places have
+        theirs in their layers.
         """
+        home = self._spec.layout.home + "/"
+        for decoy in decoy_files(self._spec):
+            if self._files.changeable(decoy.path) and not decoy.path.startswith(home):
+                self._files.write(decoy.path, decoy.content, modified_ns=decoy.modified)
         moment = int(datetime.fromisoformat(self._spec.clock).timestamp()) * 1_000_000_000
         for path, text in self._spec.answers:
             if self._files.changeable(path) and not path.startswith(self._spec.layout.home + "/"):

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conjunct.model import Action, CommandRecord, TouchMode
+from conjunct.model import Action, ActionKind, CommandRecord, TouchMode
+from conjunct.world.binaries import HEAD_BYTES, is_static
 from conjunct.world.changes import ChangeLog
 from conjunct.world.deliveries import Deliveries
 from conjunct.world.facts import CommandFacts
@@ -77,6 +78,8 @@ class Observer:
         self._records = records
         self._clock = clock
         self._packages = dict(packages)
+        self._static: dict[str, bool] = {}
+        """For programs of the system, which do not change."""
         self._survivors: tuple[int, ...] = ()
         self._last: Command | None = None
 
@@ -166,11 +169,25 @@ class Observer:
         """Why the command may have seen another time than that of the level."""
         if not self._clock:
             return ("the clock of the level is not applied: there is no library for it",)
-        return tuple(
+        shows = [
             f"the kernel's clock shows in {touch.path}"
             for touch in facts.touches
             if touch.path in _CLOCK_SHOWS
-        )
+        ]
+        for action in facts.actions:
+            if action.kind is ActionKind.EXEC and action.completed and self._is_static(action.resource):
+                shows.append(f"the clock does not reach a static program: {action.resource}")
+        return tuple(dict.fromkeys(shows))
+
+    def _is_static(self, path: str) -> bool:
+        # The loader is static itself, and puts the library into what it starts.
+        if path.rpartition("/")[2].startswith("ld-"):
+            return False
+        if not path.startswith("/usr/"):
+            return is_static(self._changes.head(path, HEAD_BYTES))
+        if path not in self._static:
+            self._static[path] = is_static(self._changes.head(path, HEAD_BYTES))
+        return self._static[path]
 
     def _of_package(
         self, lines: Sequence[tuple[str, tuple[int, ...]]]

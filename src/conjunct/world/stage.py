@@ -17,7 +17,7 @@ from conjunct.errors import WorldError
 from conjunct.world import kernel
 from conjunct.world.spec import Limits
 from conjunct.world.standins import RECORDS
-from conjunct.world.system import SYSTEM_FOLDERS, WRITABLE_FOLDERS
+from conjunct.world.system import CRONTABS, SYSTEM_FOLDERS, WRITABLE_FOLDERS
 
 FALLBACK_ID = 64777
 """User and group that root becomes where there is no system user `conjunct`."""
@@ -176,7 +176,7 @@ def _mount_system(root: Path, system: Path, fresh: Sequence[tuple[str, bytes]]) 
         host = Path("/") / name
         if host.is_symlink():
             (root / name).symlink_to(host.readlink())
-    for name in ("sys", "vartmp", "e"):
+    for name in ("sys", "vartmp", "crontabs", "e"):
         Path(name).mkdir()
     Path("y").symlink_to(system)
     try:
@@ -188,6 +188,7 @@ def _mount_system(root: Path, system: Path, fresh: Sequence[tuple[str, bytes]]) 
     for name in SYSTEM_FOLDERS:
         kernel.mount(f"sys/{name}", root / name, "", kernel.MS_BIND)
     kernel.mount("vartmp", root / "var/tmp", "", kernel.MS_BIND)
+    kernel.mount("crontabs", root / CRONTABS, "", kernel.MS_BIND)
 
 
 def _write_fresh(folder: Path, fresh: Sequence[tuple[str, bytes]], system: Path) -> None:

@@ -11,7 +11,8 @@ from conjunct.world.spec import Layout
 
 USER_ID = 1000
 SYSTEM_FOLDERS = ("etc", "opt", "srv", "mnt", "media", "var")
-WRITABLE_FOLDERS = ("tmp", "run", "var/tmp", "dev/shm")
+CRONTABS = "var/spool/cron/crontabs"
+WRITABLE_FOLDERS = ("tmp", "run", "var/tmp", CRONTABS, "dev/shm")
 NAME_SERVER = "192.168.1.1"
 
 _COPIED = (
@@ -77,6 +78,7 @@ def system_entries(layout: Layout, *, certificates: bytes = b"") -> Iterator[Lay
         "mnt",
         "media",
         "var/tmp",
+        CRONTABS,
         "var/log",
         "var/cache",
         "var/lib",
