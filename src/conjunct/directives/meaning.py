@@ -138,7 +138,7 @@ def moment(text: str) -> str:
 
 
 def _levels(values: str) -> list[str]:
-    """`payroll, salaries or "year-end bonus"` is three levels."""
+    """`roses, tulips or "spring bulbs"` is three levels."""
     text = _STOP.sub("", values.partition(" (")[0])
     quoted = re.findall(r"[\"“`']([^\"”`']{2,60})[\"”`'](?=[\s,.;)]|$)", text)
     pieces = quoted or re.split(r"\s*(?:,|;|/|\bor\b)\s*(?:or |and |any |the |a |an |other )*", text)

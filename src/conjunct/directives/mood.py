@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from conjunct.directives.tokens import CODE, CONCRETE, LINK, PUNCTUATION, WORD, Statement, Token
+from conjunct.directives.tokens import (
+    CODE,
+    CONCRETE,
+    EMAIL,
+    HOST,
+    LINK,
+    PUNCTUATION,
+    URL,
+    WORD,
+    Statement,
+    Token,
+)
 from conjunct.directives.vocabulary import Vocabulary, vocabulary
 
 _CLAUSE_MARKS: Final = frozenset({",", ";", ":", "—", "→", "=>", "->", "(", "-", "--", ".", "!"})
@@ -177,6 +188,8 @@ def _position(
         return True
     if following.low in lexicon["verbs.followers"].single or following.low in ("not", "and", ",", "."):
         return following.low not in (",", ".", "and") or words[index] in ("commit", "push")
+    if _reaches_outside(tokens, words, index, lexicon):
+        return True
     if words[index] in lexicon["verbs.mostly_nouns"].single:
         return False
     if index + 2 < len(words) and words[index + 2] in _COPULAS:
@@ -185,6 +198,19 @@ def _position(
         return True
     plural = following.low.endswith("s") and not following.low.endswith("ss")
     return not coordinated and (plural or following.text[:1].isupper()) and index == first == 0
+
+
+def _reaches_outside(tokens: list[Token], words: list[str], index: int, lexicon: Vocabulary) -> bool:
+    """`report counts to metrics.example.com`: with an address behind its preposition the word is a verb."""
+    for verb in lexicon.base.get(words[index], ()):
+        if verb.needs != "outward":
+            continue
+        for at in range(index + 1, min(len(tokens) - 1, index + 12)):
+            if tokens[at].kind == PUNCTUATION and words[at] != ",":
+                break
+            if words[at] in verb.to and tokens[at + 1].kind in (URL, HOST, EMAIL):
+                return True
+    return False
 
 
 def _gerund_at(words: list[str], index: int, lexicon: Vocabulary) -> bool:
