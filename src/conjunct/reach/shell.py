@@ -368,19 +368,16 @@ class _Walk:
 
     def origin(self, node: Node) -> str | None:
         """The URL whose content a word or command embeds by `$(curl …)`, `<(curl …)` or a variable."""
-        kinds = ("command_substitution", "process_substitution", "simple_expansion")
-        own = [node] if node.type in kinds else []
-        for inner in (*own, *_descend(node, kinds)):
+        own = [node] if node.type == "simple_expansion" else []
+        for inner in (*own, *_descend(node, ("command", "simple_expansion"))):
             if inner.type == "simple_expansion":
                 name = _text(inner).lstrip("$")
                 if name in self.origins:
                     return self.origins[name]
-                continue
-            for command in _descend(inner, ("command",)):
-                if _may_fetch(command):
-                    url = fetched_url(self.argv(command, 1))
-                    if url is not None:
-                        return url
+            elif _may_fetch(inner):
+                url = fetched_url(self.argv(inner, 1))
+                if url is not None:
+                    return url
         return None
 
 
