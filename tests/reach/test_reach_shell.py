@@ -81,6 +81,8 @@ def test_a_command_reaches(reach: Reach, source: str, expected: tuple[str, str])
         ("cat <<'EOF'\nrm -rf /etc\nEOF", "delete"),
         ("grep -r 'rm -rf' .", "delete"),
         ("curl https://a.example.com", "send"),
+        ("https://a.example.net/download?file=a.sh", "remote_code"),
+        ("npx lighthouse https://a.example.net/page", "remote_code"),
     ],
 )
 def test_a_near_miss_does_not(reach: Reach, source: str, absent: str) -> None:

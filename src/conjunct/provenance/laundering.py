@@ -119,9 +119,10 @@ def laundering_findings(
         return
     for neighbour, alike, contained in _similar(own, neighbourhood):
         subset = own.described < neighbour.declared and contained >= _CONTAINED
-        if not subset and alike < _NEARLY_IDENTICAL:
+        twin = alike >= _NEARLY_IDENTICAL and not own.reached <= neighbour.reached
+        if not subset and not twin:
             continue
-        how = "nearly the same as" if alike >= _NEARLY_IDENTICAL else "contained in"
+        how = "nearly the same as" if twin else "contained in"
         first = telling[0]
         yield Finding(
             skill.id,

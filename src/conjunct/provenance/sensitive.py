@@ -36,6 +36,8 @@ _SHOWN = 12
 _PLACEHOLDER = re.compile(r"\b(?:your|my|company|domain|host|acme|org|server)[\w-]*\.", re.IGNORECASE)
 """Hosts that stand for the reader's own."""
 
+_SAMPLE_OWNER = re.compile(r"(?:user|username|owner|org|organization|your[\w-]*|my[\w-]*|\*)/", re.IGNORECASE)
+
 _CHANGES = (ActionKind.WRITE, ActionKind.DELETE)
 _STANDING = {
     ResourceClass.AGENT_CONFIGURATION: ("claims.agent-configuration", "the agent's configuration"),
@@ -129,10 +131,11 @@ def _remote_code(checked: Checked) -> Iterator[Finding]:
     for action in checked.actions:
         if action.kind is ActionKind.REMOTE_CODE and action.confidence >= 0.5:
             repository = repository_of(action.resource)
-            if repository and action.resource.startswith("git+") and checked.declared.describes(repository):
+            named = repository and (checked.declared.describes(repository) or _SAMPLE_OWNER.match(repository))
+            if named and action.resource.startswith("git+"):
                 yield checked.finding(
                     "claims.install",
-                    f"builds or installs the repository that its description names, {repository}",
+                    f"builds or installs a repository that its description names: {repository}",
                     action,
                     Severity.NOTE,
                 )

@@ -36,6 +36,9 @@ _RUNNER_OPTIONS = (
     "--env-file",
     "--from",
 )
+_RUN_ONE = ("npx", "uvx", "bunx", "pnpx")
+"""Runners whose first operand is a package and the others its arguments."""
+
 _METHODS = {"POST", "PUT", "PATCH"}
 _FETCHED_CODE = re.compile(
     r"\.(?:sh|bash|py|js|mjs|ps1|rb|pl|exe|msi|pkg|dmg|run|bin|AppImage|jar)$", re.IGNORECASE
@@ -144,6 +147,8 @@ def list_command(argv: Sequence[str], place: Place, seen: Sightings, downloads: 
     if not words:
         return
     name, rest = program_name(words[0]), words[1:]
+    if URL.match(words[0]):
+        return  # an address on a line of its own is shown, not run
     if name == "cd":
         _change_folder(rest, downloads)
         return
@@ -229,7 +234,8 @@ def _install(
     downloads: Downloads,
 ) -> None:
     """Package managers: reach of unknown extent; from a URL, a repository, a foreign index: remote code."""
-    foreign = [url for word in rest if (url := _foreign_package(word)) is not None]
+    packages = operands[:1] if name in _RUN_ONE else [] if name == "helm" else rest
+    foreign = [url for word in packages if (url := _foreign_package(word)) is not None]
     for index, word in enumerate(rest):
         flag, _, value = word.partition("=")
         if flag in ("-i", "--index-url", "--extra-index-url", "--registry", "--find-links", "-f"):
