@@ -47,11 +47,18 @@ class ChangeLog:
     """Compares the files of one episode with what they were after the last change that was told."""
 
     def __init__(
-        self, files: WorldFiles, *, layers: Sequence[Path], home: str, environment: Mapping[str, str]
+        self,
+        files: WorldFiles,
+        *,
+        layers: Sequence[Path],
+        home: str,
+        environment: Mapping[str, str],
+        placed: Mapping[str, bytes],
     ) -> None:
+        """`placed`: contents that were put into writable folders without layers before the episode."""
         self._files = files
         self._prints = Fingerprints(files, layers=layers, home=home, environment=environment)
-        self._known: dict[str, bytes | None] = {}
+        self._known: dict[str, bytes | None] = dict(placed)
         self._snapshot: Snapshot = {}
         self._targets: dict[str, str] = {}
         self._look()

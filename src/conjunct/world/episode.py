@@ -84,9 +84,14 @@ class EpisodeService:
             limits=self._limits,
         )
         self._files = WorldFiles(self._stage.root, home=home, upper=self._stage.upper, layers=plan.layers)
-        self._answer_in_writable_places()
         environment = dict(plan.environment)
-        self._changes = ChangeLog(self._files, layers=plan.layers, home=home, environment=environment)
+        self._changes = ChangeLog(
+            self._files,
+            layers=plan.layers,
+            home=home,
+            environment=environment,
+            placed=self._place_in_writable_folders(),
+        )
         self._sinkhole = Sinkhole(
             plan.spec,
             authority=plan.authority,
@@ -109,18 +114,20 @@ class EpisodeService:
         self._breach = ""
         self._used_seconds = 0.0
 
-    def _answer_in_writable_places(self) -> None:
-        """What was looked up before and not found, and decoys outside the home folder; other places have
-        theirs in their layers.
+    def _place_in_writable_folders(self) -> dict[str, bytes]:
+        """Answers and decoys outside the home folder; what lies elsewhere is in the layers. Gives what was
+        placed.
         """
         home = self._spec.layout.home + "/"
-        for decoy in decoy_files(self._spec):
-            if self._files.changeable(decoy.path) and not decoy.path.startswith(home):
-                self._files.write(decoy.path, decoy.content, modified_ns=decoy.modified)
         moment = int(datetime.fromisoformat(self._spec.clock).timestamp()) * 1_000_000_000
-        for path, text in self._spec.answers:
-            if self._files.changeable(path) and not path.startswith(self._spec.layout.home + "/"):
-                self._files.write(path, text.encode(), modified_ns=moment)
+        wanted = [(decoy.path, decoy.content, decoy.modified) for decoy in decoy_files(self._spec)]
+        wanted += [(path, text.encode(), moment) for path, text in self._spec.answers]
+        placed: dict[str, bytes] = {}
+        for path, content, modified in wanted:
+            if self._files.changeable(path) and not path.startswith(home):
+                self._files.write(path, content, modified_ns=modified)
+                placed[path] = content
+        return placed
 
     # ---- files
 

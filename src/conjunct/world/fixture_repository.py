@@ -118,9 +118,9 @@ def _index(repository: Repository) -> bytes:
             else:
                 paths.append((f"{folder}{inner}", int(mode, 8), child))
     out = bytearray(b"DIRC" + struct.pack(">II", 2, len(paths)))
-    for path, mode, name in sorted(paths):
+    for path, bits, name in sorted(paths):
         encoded = path.encode()
-        entry = struct.pack(">10I", 0, 0, 0, 0, 0, 0, mode, 0, 0, len(objects[name][1]))
+        entry = struct.pack(">10I", 0, 0, 0, 0, 0, 0, bits, 0, 0, len(objects[name][1]))
         entry += bytes.fromhex(name) + struct.pack(">H", len(encoded)) + encoded
         out += entry + bytes(8 - len(entry) % 8)
     return bytes(out) + hashlib.sha1(out, usedforsecurity=False).digest()

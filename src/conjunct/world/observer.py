@@ -9,6 +9,7 @@ from pathlib import Path
 from conjunct.model import Action, ActionKind, CommandRecord, TouchMode
 from conjunct.world.binaries import HEAD_BYTES, is_static
 from conjunct.world.changes import ChangeLog
+from conjunct.world.clock import START
 from conjunct.world.deliveries import Deliveries
 from conjunct.world.facts import CommandFacts
 from conjunct.world.outcome import reasons_not_to_cut, with_changes
@@ -23,8 +24,9 @@ from conjunct.world.trace import EpisodeTrace, parse_command
 
 _TRACE_WAIT_SECONDS = 5.0
 _SOUGHT_BYTES = 1 << 20
-_CLOCK_SHOWS = ("/proc/stat", "/proc/uptime", "/proc/driver/rtc")
-_OWN = (RECORDS, CONFIGURATION)
+_CLOCK = "clock"
+"""What a trace calls the kernel's own words about time, such as /proc/uptime."""
+_OWN = (RECORDS, CONFIGURATION, START)
 
 
 @dataclass(slots=True)
@@ -169,11 +171,9 @@ class Observer:
         """Why the command may have seen another time than that of the level."""
         if not self._clock:
             return ("the clock of the level is not applied: there is no library for it",)
-        shows = [
-            f"the kernel's clock shows in {touch.path}"
-            for touch in facts.touches
-            if touch.path in _CLOCK_SHOWS
-        ]
+        shows = (
+            ["the kernel's own clock was looked at"] if any(t.path == _CLOCK for t in facts.touches) else []
+        )
         for action in facts.actions:
             if action.kind is ActionKind.EXEC and action.completed and self._is_static(action.resource):
                 shows.append(f"the clock does not reach a static program: {action.resource}")

@@ -142,7 +142,7 @@ class CommandResult:
     uncut: tuple[str, ...] = ()
     """Why this command cannot be replaced by its record (a process outlived it, a socket stayed, …)."""
     before: tuple[tuple[str, TouchMode, str], ...] = ()
-    """(path, READ or LIST, fingerprint) of every touched object as it was *before* the command: the memo's key.
+    """(path, READ or LIST, fingerprint) of every touched object as it was *before* the command: the memo key.
 
     Same strings as `World.fingerprint` gives: the world snapshots what is needed (its upper layer) first.
     """

@@ -10,7 +10,7 @@ from conjunct.world.layers import LayerEntry
 from conjunct.world.spec import Layout
 
 USER_ID = 1000
-SYSTEM_FOLDERS = ("etc", "opt", "srv", "mnt", "media", "var")
+SYSTEM_FOLDERS = ("etc", "opt", "srv", "mnt", "media", "var", "sys")
 CRONTABS = "var/spool/cron/crontabs"
 WRITABLE_FOLDERS = ("tmp", "run", "var/tmp", CRONTABS, "dev/shm")
 NAME_SERVER = "192.168.1.1"
@@ -69,6 +69,9 @@ def system_entries(layout: Layout, *, certificates: bytes = b"") -> Iterator[Lay
     if certificates:
         yield LayerEntry("etc/ssl/certs/ca-certificates.crt", certificates)
         yield LayerEntry("etc/ssl/cert.pem", b"certs/ca-certificates.crt", 0o777, link=True)
+    # A world has one processor; without these files programs count it in /proc/stat, which shows the real clock.
+    for name in ("online", "possible", "present"):
+        yield LayerEntry(f"sys/devices/system/cpu/{name}", b"0\n", 0o444)
     yield from _links("alternatives")
     for name in _COPIED:
         yield from _copied(Path("/etc") / name)
