@@ -81,6 +81,8 @@ def test_a_command_reaches(reach: Reach, source: str, expected: tuple[str, str])
         ("cat <<'EOF'\nrm -rf /etc\nEOF", "delete"),
         ("grep -r 'rm -rf' .", "delete"),
         ("curl https://a.example.com", "send"),
+        ("set -euo pipefail", "read"),
+        ("export -f helper", "read"),
         ("https://a.example.net/download?file=a.sh", "remote_code"),
         ("npx lighthouse https://a.example.net/page", "remote_code"),
     ],

@@ -172,7 +172,7 @@ def list_command(argv: Sequence[str], place: Place, seen: Sightings, downloads: 
         _write(name, operands, place, seen)
     elif name in table["sends"] or name in table["connects"]:
         _send(name, operands, place, seen)
-    elif name in ("env", "printenv", "export", "set") and not operands:
+    elif name in ("env", "printenv", "export", "set") and not rest:
         seen.add(place, ActionKind.READ, "env:*", ResourceClass.SECRET, 0.5)
     elif name in table["reads"]:
         _read(name, rest, operands, place, seen)
