@@ -301,7 +301,9 @@ def _thing(phrases: _Phrases, lexicon: Vocabulary) -> float:
 
 def _private(phrases: _Phrases, lexicon: Vocabulary) -> float:
     credentials = lexicon["resources.credential_paths"].single
-    if any(not credentials.isdisjoint(entry.lower().split("/")) for entry in phrases.objects):
+    if any(
+        not credentials.isdisjoint(entry.lower().split("/")) for entry in phrases.objects + phrases.targets
+    ):
         return 1.0 if not _is_pronoun(phrases.object) or phrases.verb.name == "include" else 0.6
     if lexicon["resources.private_nouns"].within([token.low for token in phrases.object]):
         return 0.5 if phrases.object[0].low == "for" else 0.9

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conjunct.directives.tokens import EMAIL, HOST, PATH, URL, Statement
 from conjunct.directives.vocabulary import vocabulary
 
+_SECRET_ENDINGS = frozenset({"KEY", "TOKEN", "SECRET", "PASSWORD", "PASS", "PAT", "CREDENTIALS"})
 _CATEGORIES = ("credentials", "configuration", "skills", "payment", "posture", "network")
 
 
@@ -14,6 +15,8 @@ def is_sensitive(statement: Statement) -> bool:
     words = statement.words
     for token in statement.tokens:
         if token.kind in (URL, HOST, EMAIL):
+            return True
+        if token.text.isupper() and token.text.rpartition("_")[2] in _SECRET_ENDINGS and "_" in token.text:
             return True
         if token.kind == PATH:
             parts = token.low.split("/")
