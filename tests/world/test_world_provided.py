@@ -70,6 +70,22 @@ def test_programs_see_the_clock_of_the_level(runtime: Runtime, level: str) -> No
         assert not result.record.assumed
 
 
+@pytest.mark.parametrize(
+    ("line", "assumed"),
+    [
+        ("cat /proc/uptime", True),
+        ("/usr/sbin/ldconfig -p", True),
+        ("python3 -c 'import os; print(os.cpu_count())'", False),
+        ("date; nproc; ls -l ~", False),
+    ],
+)
+def test_where_another_clock_could_be_seen_the_level_is_assumed(
+    runtime: Runtime, line: str, assumed: bool
+) -> None:
+    with open_world(WorldSpec(limits=LIMITS), runtime=runtime) as world:
+        assert any("clock" in reason for reason in run(world, "sh", "-c", line).record.assumed) == assumed
+
+
 def test_without_a_runtime_the_clock_is_assumed() -> None:
     with open_world(WorldSpec(limits=LIMITS)) as world:
         assert any("clock" in reason for reason in run(world, "date").record.assumed)

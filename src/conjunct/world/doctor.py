@@ -204,7 +204,7 @@ _TIME_LEVEL = _Trial(
 _VISIBLE = _Trial(
     "files of the host are invisible",
     "import os\n"
-    f"places = ({os.getcwd()!r}, {str(Path.home())!r}, {str(Path(__file__).parent)!r}, '/boot', '/sys/class')\n"
+    f"places = ({os.getcwd()!r}, {str(Path.home())!r}, {str(Path(__file__).parent)!r}, '/boot')\n"
     "print([p for p in places if os.path.exists(p) and p not in ('/', '/root') and p[:4] != '/usr'])\n",
     _says("[]"),
 )

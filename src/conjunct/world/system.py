@@ -69,7 +69,7 @@ def system_entries(layout: Layout, *, certificates: bytes = b"") -> Iterator[Lay
     if certificates:
         yield LayerEntry("etc/ssl/certs/ca-certificates.crt", certificates)
         yield LayerEntry("etc/ssl/cert.pem", b"certs/ca-certificates.crt", 0o777, link=True)
-    # A world has one processor; without these files programs count it in /proc/stat, which shows the real clock.
+    # One processor; without these files programs count it in /proc/stat, which shows the real clock.
     for name in ("online", "possible", "present"):
         yield LayerEntry(f"sys/devices/system/cpu/{name}", b"0\n", 0o444)
     yield from _links("alternatives")
