@@ -124,3 +124,11 @@ def test_names_that_are_not_unicode_survive_as_escapes() -> None:
     hostile = Touch("/home/sam/\udcff", TouchMode.READ, True, 1, 0)
     kept = decode(encode(Episode(spec(1), Trace(touches=(hostile,)))), Episode)
     assert kept.trace.touches[0].path == "/home/sam/\\udcff"
+
+
+def test_plans_beyond_the_active_ones_start_as_others_end(tmp_path: Path) -> None:
+    results: dict[str, list[int]] = {f"plan-{number}": [] for number in range(9)}
+    plans = {name: plan([number], results[name]) for number, name in enumerate(results)}
+    progress = drive(plans, Counting(), Store(tmp_path / "s"), active=2)
+    assert progress.ended == 9
+    assert all(results[f"plan-{number}"] == [number] for number in range(9))

@@ -27,6 +27,10 @@ class Executor(Protocol):
         """Iterate over the episodes that have ended."""
 
 
+ACTIVE_PLANS = 8
+"""Plans under way at once: enough to keep the workers of one machine busy."""
+
+
 @dataclass(slots=True)
 class _Waiting:
     name: str
@@ -53,25 +57,32 @@ def drive(
     executor: Executor,
     store: Store,
     *,
+    active: int = ACTIVE_PLANS,
     watch: Callable[[Progress], None] = lambda _: None,
     on_end: Callable[[str], None] = lambda _: None,
 ) -> Progress:
     """Run all plans to their end, interleaved; every episode is stored the moment it ends.
 
-    An episode asked for by several plans is run once. Plans are served in turn, so that one with many runs
-    does not delay the others. Returns the final counts. An exception (Ctrl-C included) leaves everything that
+    An episode asked for by several plans is run once. At most `active` plans are under way at once, served in
+    turn, so that results come steadily and one plan with many runs does not delay all others. Returns the final counts. An exception (Ctrl-C included) leaves everything that
     ended in the store: the same call then continues from there.
     """
     progress = Progress(plans=len(plans))
     by_key: dict[str, list[_Waiting]] = {}
-    ready: deque[tuple[str, Plan, tuple[Episode, ...] | None]] = deque((n, p, None) for n, p in plans.items())
-    while ready or by_key:
+    ready: deque[tuple[str, Plan, tuple[Episode, ...] | None]] = deque()
+    later = deque(plans.items())
+    under_way = 0
+    while ready or by_key or later:
+        while later and under_way < active:
+            ready.append((*later.popleft(), None))
+            under_way += 1
         while ready:
             name, plan, episodes = ready.popleft()
             try:
                 specs = next(plan) if episodes is None else plan.send(episodes)
             except StopIteration:
                 progress.ended += 1
+                under_way -= 1
                 on_end(name)
                 continue
             waiting = _Waiting(name, plan, specs, set())
