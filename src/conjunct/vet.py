@@ -13,7 +13,7 @@ import msgspec
 
 from conjunct.battery import generate_task, load_battery
 from conjunct.directives import compile_skill
-from conjunct.errors import IntakeError, StoreError, UsageError
+from conjunct.errors import IntakeError, StoreError, UsageError, WorldError
 from conjunct.gate import load_policy
 from conjunct.gate.policy import POLICY_FILE
 from conjunct.model import Episode, EpisodeSpec, Registry, Skill
@@ -28,6 +28,8 @@ from conjunct.run.episode import EpisodeRunner
 from conjunct.run.setting import Setting
 from conjunct.skills import changed_skills, combined, read_registry, stub_of
 from conjunct.vetting import Vetting
+from conjunct.world.spec import Command, WorldSpec
+from conjunct.world.world import open_world
 
 DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
 
@@ -68,6 +70,8 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
     setting = prepare(registry, options, store_path)
     vetting = Vetting(setting, policy, candidates)
     stored = vetting.take_stored(store) if options.changed else ()
+    if vetting.candidates:
+        require_world(setting)
     with (
         LocalExecutor(EpisodeRunner(setting), workers=options.workers) as executor,
         watching(enabled=watch, skills=len(vetting.candidates)) as show,
@@ -97,6 +101,16 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
         stored=stored,
         started=began.isoformat(timespec="seconds"),
     )
+
+
+def require_world(setting: Setting) -> None:
+    """Start one command in a world, so that a machine that cannot isolate is told at once (`WorldError`)."""
+    spec = WorldSpec(layout=setting.layout, limits=setting.limits)
+    with open_world(spec, runtime=setting.runtime) as world:
+        result = world.run(Command(("true",), world.layout.workspace, turn=1, step=0))
+    if result.record.status != 0 or result.undetermined:
+        reasons = "; ".join(result.undetermined) or f"`true` ended with status {result.record.status}"
+        raise WorldError(f"the world does not work on this machine: {reasons}")
 
 
 def _policy_path(options: VetOptions) -> Path | None:
