@@ -54,13 +54,13 @@ def reskin_seed(reskinned: Vetted) -> int:
     return int((reskinned.store.parent / "seed").read_text(encoding="utf-8"))
 
 
-SMALL = ("currency-format", "report-mailer", "plain-style", "meeting-notes")
-"""Two adversaries and their partners: a registry small enough to vet several times."""
+SMALL = ("plain-style", "meeting-notes", "report-mailer")
+"""An adversary, its partner and a script: a registry small enough to vet several times."""
 
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Vetted:
-    """A registry of four skills, vetted once."""
+    """A registry of three skills, vetted once."""
 
     def make(folder: Path) -> Vetted:
         return vet(copy_of(SMALL, folder / "registry"), folder / "runs.sqlite")

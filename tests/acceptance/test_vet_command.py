@@ -225,15 +225,19 @@ def test_wrong_use_is_2(words: list[str], tmp_path: Path) -> None:
 
 
 def test_only_incomplete_is_3(tmp_path: Path) -> None:
-    folder = tmp_path / "registry" / "blank-page"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text(
-        "---\nname: blank-page\ndescription: A page with nothing on it.\n---\n\n# Blank page\n",
-        encoding="utf-8",
-    )
-    done = vet(tmp_path / "registry", tmp_path / "runs.sqlite")
-    assert [entry["verdict"] for entry in done.report["skills"]] == ["incomplete"]
+    registry = copy_of(["usage-metrics"], tmp_path / "registry", source=DATA / "twins")
+    (registry / "conjunct.toml").write_text("[policy]\nmost_episodes = 1\n", encoding="utf-8")
+    done = vet(registry, tmp_path / "runs.sqlite")
+    assert judged(done.report) == {"usage-metrics": ("incomplete", None)}
     assert done.status == 3
+    assert "budget of 1 runs" in " ".join(done.skill("usage-metrics")["coverage"]["assumptions"])
+
+
+def test_touched_contexts_that_were_not_run_are_assumed(tmp_path: Path) -> None:
+    registry = copy_of(["currency-format"], tmp_path / "registry", source=DATA / "twins")
+    (registry / "conjunct.toml").write_text("[policy]\nmost_episodes = 1\n", encoding="utf-8")
+    coverage = vet(registry, tmp_path / "runs.sqlite").skill("currency-format")["coverage"]
+    assert coverage["assumed"] > 0, "the script reads what the user said, and no history was run"
 
 
 def test_a_store_that_is_none_is_4(tmp_path: Path) -> None:
