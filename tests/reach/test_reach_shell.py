@@ -98,6 +98,11 @@ def test_guards_and_counts_of_shell(reach: Reach) -> None:
     assert only(found, "delete")[0].guards
 
 
+def test_a_default_is_a_value_and_an_error_text_is_none(reach: Reach) -> None:
+    assert ("delete", "/etc/x") in shown(shell(reach, 'T="${1:-/etc/x}"\nrm "$T"'))
+    assert ("delete", "*") in shown(shell(reach, 'T="${1:?usage: run-me TARGET}"\nrm "$T"'))
+
+
 def test_the_folder_of_the_script_is_the_package(reach: Reach) -> None:
     found = shell(reach, 'HERE="$(cd "$(dirname "$0")" && pwd)"\ncat "$HERE/data.txt"')
     assert only(found, "read")[0].resource_class is ResourceClass.OWN_PACKAGE

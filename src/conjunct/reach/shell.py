@@ -345,7 +345,7 @@ class _Walk:
         if name and name not in _QUIET_VARIABLES and re.match(r"^[A-Z][A-Z0-9_]+$", name):
             self.seen.variable(self.place.at(self.line(node)), name)
         children = node.named_children
-        if node.type == "expansion" and len(children) > 1 and re.search(r":?-", _text(node)):
+        if node.type == "expansion" and len(children) > 1 and re.match(r"\$\{\w+:?[-=]", _text(node)):
             return self.fold(children[-1], depth + 1)
         return UNKNOWN
 
