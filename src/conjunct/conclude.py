@@ -161,7 +161,12 @@ def _exercised(setting: Setting, results: Results) -> frozenset[tuple[str, int]]
             if command.skill != skill.id or command.ended not in {"exit", "memo"}:
                 continue
             places.add((command.file, command.line))
-            places |= {(file, line) for file, numbers in command.lines_run for line in numbers}
+            places |= {
+                (file.removeprefix(f"{skill.id}/"), line)
+                for file, numbers in command.lines_run
+                if file.startswith(f"{skill.id}/")
+                for line in numbers
+            }
             if command.status == 0:
                 files |= {
                     entry.path
