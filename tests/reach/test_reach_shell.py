@@ -82,6 +82,7 @@ def test_a_command_reaches(reach: Reach, source: str, expected: tuple[str, str])
         ("grep -r 'rm -rf' .", "delete"),
         ("curl https://a.example.com", "send"),
         ("set -euo pipefail", "read"),
+        ("'A=1'", "exec"),
         ("export -f helper", "read"),
         ("https://a.example.net/download?file=a.sh", "remote_code"),
         ("npx lighthouse https://a.example.net/page", "remote_code"),

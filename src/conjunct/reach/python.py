@@ -80,8 +80,8 @@ class _Listing:
     def __init__(self, package: Package, seen: Sightings, place: Place | None) -> None:
         self.package, self.seen, self.base = package, seen, place
         self.table = calls_table()
+        self.prefixes = tuple(row["prefix"] for row in self.table["prefixes"])
         self.downloads = Downloads()
-        self.fetching: dict[int, bool] = {}
 
     def place(self, site: Site) -> Place:
         guards = self.guards(site)
@@ -149,6 +149,8 @@ class _Listing:
         return True
 
     def library(self, name: str, site: Site) -> bool:
+        if not name.startswith(self.prefixes):
+            return False
         for row in self.table["prefixes"]:
             if name.startswith(row["prefix"]):
                 self.seen.network(self.place(site), ActionKind(row["kind"]), row["host"], 0.8)

@@ -216,6 +216,8 @@ class _Walk:
             return
         place = self.place.at(self.line(node), guards)
         words = unwrap(argv)
+        if not words:
+            return
         name = program_name(words[0])
         if name in (
             "function",
