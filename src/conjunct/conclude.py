@@ -17,9 +17,7 @@ from conjunct.model import (
     FactorKind,
     Finding,
     Layer,
-    ReachableAction,
     ReachSet,
-    ResourceClass,
     Severity,
     Skill,
     Trigger,
@@ -27,21 +25,10 @@ from conjunct.model import (
 )
 from conjunct.plan import Exploration, Scope, TwinFinding, count_contexts
 from conjunct.plan.localise import sentence_of
-from conjunct.provenance import check_claims
+from conjunct.provenance import check_claims, is_sensitive
 from conjunct.reach.resources import audience_of, bare_host, host_matches
 from conjunct.run.setting import Setting
 
-_SENSITIVE_KINDS = frozenset({ActionKind.CONNECT, ActionKind.SEND, ActionKind.REMOTE_CODE, ActionKind.OPAQUE})
-_SENSITIVE_CLASSES = frozenset(
-    {
-        ResourceClass.SECRET,
-        ResourceClass.AGENT_CONFIGURATION,
-        ResourceClass.AGENT_MEMORY,
-        ResourceClass.SCHEDULE,
-        ResourceClass.SHELL_STARTUP,
-        ResourceClass.OTHER_SKILL,
-    }
-)
 VARIED = ("arguments", "clock", "co_skills", "environment", "history", "host", "network", "turn")
 
 
@@ -128,24 +115,17 @@ def conclude(setting: Setting, results: Results, policy: Policy, *, today: datet
     return decide(evidence, policy, today=today)
 
 
-def is_sensitive(action: ReachableAction) -> bool:
-    """Whether a reachable action touches something worth a question: the network, secrets, what lasts."""
-    return not action.mention and (
-        action.kind in _SENSITIVE_KINDS or action.resource_class in _SENSITIVE_CLASSES
+def _sensitive(reach: ReachSet) -> tuple[ActionKind, ...]:
+    return tuple(
+        sorted({a.kind for a in reach.actions if not a.mention and is_sensitive(a.kind, a.resource_class)})
     )
 
 
-def _sensitive(reach: ReachSet) -> tuple[ActionKind, ...]:
-    return tuple(sorted({action.kind for action in reach.actions if is_sensitive(action)}))
-
-
 def _claims(setting: Setting, results: Results) -> tuple[Finding, ...]:
-    skill = results.skill
-    others = [other for other in setting.registry.skills if other.id != skill.id]
     return check_claims(
-        skill,
-        setting.reach[skill.id],
-        neighbours=[(other, setting.reach[other.id]) for other in others],
+        results.skill,
+        setting.reach[results.skill.id],
+        neighbours=setting.neighbourhood,
         exercised=_exercised(setting, results),
     )
 

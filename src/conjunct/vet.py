@@ -18,6 +18,7 @@ from conjunct.gate import load_policy
 from conjunct.gate.policy import POLICY_FILE
 from conjunct.model import Episode, EpisodeSpec, Registry, Skill
 from conjunct.plan.localise import replay_plan
+from conjunct.provenance import neighbourhood_of
 from conjunct.reach import reachable_actions
 from conjunct.reach.imports import foreign_modules
 from conjunct.report.json_report import skill_entry
@@ -153,11 +154,13 @@ def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Sett
     battery = load_battery(options.battery)
     compilations = {skill.id: compile_skill(skill) for skill in registry.skills}
     literal = LiteralAgent()
+    reach = {skill.id: reachable_actions(skill, compilations[skill.id]) for skill in registry.skills}
     return Setting(
         registry=registry,
         battery=battery,
         compilations=compilations,
-        reach={skill.id: reachable_actions(skill, compilations[skill.id]) for skill in registry.skills},
+        reach=reach,
+        neighbourhood=neighbourhood_of([(skill, reach[skill.id]) for skill in registry.skills]),
         tasks={skill.id: generate_task(skill, compilations[skill.id]) for skill in registry.skills},
         stubs={skill.id: stub_of(skill) for skill in registry.skills},
         modules={skill.id: foreign_modules(skill) for skill in registry.skills},

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
-from conjunct.conclude import Audit, Results, conclude, is_sensitive, share_pair_triggers
+from conjunct.conclude import Audit, Results, conclude, share_pair_triggers
 from conjunct.gate import Policy
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Skill, Verdict
 from conjunct.plan import (
@@ -25,6 +25,7 @@ from conjunct.plan import (
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
+from conjunct.provenance import is_sensitive
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
 from conjunct.run.setting import Setting
@@ -107,7 +108,8 @@ class Vetting:
     def _covered_sets(self, skill: Skill) -> tuple[str, ...]:
         """All argument sets where Python lines of the skill could do something sensitive, else one."""
         python = [action for action in self.setting.reach[skill.id].actions if action.source == "python"]
-        return argument_sets(self.setting) if any(map(is_sensitive, python)) else (NEUTRAL,)
+        sensitive = any(is_sensitive(action.kind, action.resource_class) for action in python)
+        return argument_sets(self.setting) if sensitive else (NEUTRAL,)
 
     def _footprint_runs(self, skill: Skill, into: list[Episode]) -> Plan:
         """One use probe alone: enough to know what a skill that is not a candidate leaves and looks at."""

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from conjunct.directives import compile_skill
 from conjunct.model import ReachSet
-from conjunct.provenance import check_claims
+from conjunct.provenance import check_claims, neighbourhood_of
 from conjunct.reach import reachable_actions
 from conjunct.report.safe_text import safe_line
 from conjunct.skills import read_registry
@@ -24,11 +24,11 @@ def show_reach(path: Path, form: str) -> None:
     """Print the reachable-action set of every skill in `path`. Raises `IntakeError` where there is none."""
     registry = read_registry(path)
     sets = {skill.id: reachable_actions(skill, compile_skill(skill)) for skill in registry.skills}
+    neighbourhood = neighbourhood_of([(skill, sets[skill.id]) for skill in registry.skills])
     if form == "json":
         entries = []
         for skill in registry.skills:
-            neighbours = [(other, sets[other.id]) for other in registry.skills if other.id != skill.id]
-            findings = check_claims(skill, sets[skill.id], neighbours=neighbours)
+            findings = check_claims(skill, sets[skill.id], neighbours=neighbourhood)
             entries.append(
                 {
                     "id": skill.id,

@@ -64,8 +64,9 @@ def drive(
     """Run all plans to their end, interleaved; every episode is stored the moment it ends.
 
     An episode asked for by several plans is run once. At most `active` plans are under way at once, served in
-    turn, so that results come steadily and one plan with many runs does not delay all others. Returns the final counts. An exception (Ctrl-C included) leaves everything that
-    ended in the store: the same call then continues from there.
+    turn, so that results come steadily and one plan with many runs does not delay all others. Returns the
+    final counts. An exception (Ctrl-C included) leaves everything that ended in the store: the same call then
+    continues from there.
     """
     progress = Progress(plans=len(plans))
     by_key: dict[str, list[_Waiting]] = {}

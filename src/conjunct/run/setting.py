@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from conjunct.agent.protocol import Agent
 from conjunct.model import Battery, Compilation, EpisodeSpec, Probe, ReachSet, Registry, Skill
+from conjunct.provenance import Neighbourhood
 from conjunct.reach.resources import is_secret_variable
 from conjunct.world.spec import Layout, Limits
 
@@ -29,6 +30,8 @@ class Setting:
     tasks: Mapping[str, str]
     """Skill id to the one request generated from its own description."""
     stubs: Mapping[str, Skill]
+    neighbourhood: Neighbourhood
+    """The registry indexed for comparing claims."""
     modules: Mapping[str, tuple[str, ...]]
     """Skill id to the foreign modules that its Python files import."""
     runtime: Runtime
