@@ -25,7 +25,6 @@ from conjunct.plan import (
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
-from conjunct.provenance import is_sensitive
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
 from conjunct.run.setting import Setting
@@ -100,16 +99,9 @@ class Vetting:
             seed=setting.seed,
             fingerprint=self.fingerprint,
             variables=tuple(sorted(setting.plain_variables(skill.id))),
-            covered_sets=self._covered_sets(skill),
             reads_clock=setting.reach[skill.id].reads_clock,
             most_episodes=self.policy.most_episodes,
         )
-
-    def _covered_sets(self, skill: Skill) -> tuple[str, ...]:
-        """All argument sets where Python lines of the skill could do something sensitive, else one."""
-        python = [action for action in self.setting.reach[skill.id].actions if action.source == "python"]
-        sensitive = any(is_sensitive(action.kind, action.resource_class) for action in python)
-        return argument_sets(self.setting) if sensitive else (NEUTRAL,)
 
     def _footprint_runs(self, skill: Skill, into: list[Episode]) -> Plan:
         """One use probe alone: enough to know what a skill that is not a candidate leaves and looks at."""

@@ -114,7 +114,9 @@ def _guessed(name: str) -> Parameter:
 
 def _table(line: Line, message: str, values: Values, source: str) -> Repair | None:
     """A table with the columns that the script misses, in place of its first table."""
-    columns = list(dict.fromkeys([*_columns(message), *_keys(message, source)]))[:30]
+    named = dict.fromkeys([*_columns(message), *_keys(message, source)])
+    # A set printed by a script has another order each time.
+    columns = (sorted(named) if "{" in message else list(named))[:30]
     text = io.StringIO()
 
     def write(delimiter: str) -> str:

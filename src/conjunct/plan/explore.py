@@ -53,8 +53,6 @@ class Scope:
     fingerprint: str = ""
     variables: tuple[str, ...] = ()
     """Variables named in the candidate's source, credentials apart: present and absent are levels."""
-    covered_sets: tuple[str, ...] = (NEUTRAL,)
-    """Argument sets that are run once more with line coverage."""
     reads_clock: bool = False
     """The source names the time: a trace cannot show a clock read."""
     most_episodes: int = 600
@@ -69,7 +67,7 @@ class Exploration:
     asked: list[tuple[EpisodeSpec, frozenset[Question]]] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
     covered: list[Episode] = field(default_factory=list)
-    """Runs with line coverage, one for each argument set; slower, and so apart from the others."""
+    """The neutral run with line coverage, apart from the others: following lines is part of no context."""
     assumptions: list[str] = field(default_factory=list)
 
 
@@ -92,10 +90,8 @@ def explore(scope: Scope, found: Exploration, *, starts: Sequence[Context] = ())
     if any(
         command.skill == scope.candidate for episode in found.episodes for command in episode.trace.commands
     ):
-        found.covered += yield tuple(
-            replace(tree.spec(tree.primary, replace(tree.neutral(), arguments=arguments)), variant=COVERAGE)
-            for arguments in scope.covered_sets
-        )
+        # Runs under other argument sets record their lines as they are.
+        found.covered += yield (replace(tree.spec(tree.primary, tree.neutral()), variant=COVERAGE),)
 
 
 class _Tree:

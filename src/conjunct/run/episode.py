@@ -147,7 +147,7 @@ class EpisodeRunner:
             clock=start,
             network=setting.battery.networks[0] if context.network == NEUTRAL else context.network,
             stand_in_modules=self._modules(spec),
-            coverage=spec.variant == COVERAGE,
+            coverage=spec.variant == COVERAGE or (not spec.variant and context.arguments != NEUTRAL),
             twin=spec.variant == "twin",
             traced=spec.variant != "untraced",
             layout=setting.layout,

@@ -20,6 +20,8 @@ from conjunct.run.store import Store
 from conjunct.world.spec import Command, CommandResult, FileEffect, Observation, WorldSpec
 
 _DIGITS = re.compile(rb"\d+")
+TIME_LIMIT = "time-limit"
+_KEPT = frozenset({"exit", TIME_LIMIT})
 PROVISIONAL, CONFIRMED, UNSTABLE = "provisional", "confirmed", "unstable"
 
 
@@ -97,26 +99,38 @@ class Memo:
 
     def learn(self, command: Command, result: CommandResult, answer: Answer) -> None:
         """Keep what a command did, under the state of everything it touched before it ran."""
-        if result.uncut or result.undetermined or result.record.ended != "exit":
+        timed_out = result.record.ended == TIME_LIMIT
+        if result.uncut or (result.undetermined and not timed_out) or result.record.ended not in _KEPT:
             return
         before = sorted(result.before)
         observed: tuple[Observation, ...] = tuple((path, mode) for path, mode, _ in before)
         prints = _digest(tuple(state for _, _, state in before))
-        key = self.key(command)
         if answer.expected is not None:
             state = CONFIRMED if _same(answer.expected, result) else UNSTABLE
+            self._store.record_command(self._directive_key(command), "verified", b"", b"", state)
+        elif timed_out:
+            # Waiting for the limit once more would tell nothing new: it stays "not exercised".
+            state = CONFIRMED
         else:
-            # A command that gave the same twice from one state is taken at its word in the next.
-            states = {known for _, _, _, known in self._store.commands(key)}
-            state = CONFIRMED if CONFIRMED in states and UNSTABLE not in states else PROVISIONAL
-        self._store.record_command(key, prints, encode(observed), encode(result), state)
+            state = CONFIRMED if self._is_verified(command) else PROVISIONAL
+        self._store.record_command(self.key(command), prints, encode(observed), encode(result), state)
+
+    def _directive_key(self, command: Command) -> str:
+        """What is verified together: all commands that one line of the package's text asks for."""
+        given = [self._base, "verified", command.skill, command.file, command.line]
+        return hashlib.sha256(json.dumps(given, default=str).encode("utf-8", "backslashreplace")).hexdigest()
+
+    def _is_verified(self, command: Command) -> bool:
+        """Whether this line's commands gave the same twice from one state, and never something else."""
+        return {state for _, _, _, state in self._store.commands(self._directive_key(command))} == {CONFIRMED}
 
 
 def replayed(result: CommandResult, command: Command) -> CommandResult:
     """A stored result as if it had happened at this command's turn and step."""
     actions = tuple(replace(action, turn=command.turn, step=command.step) for action in result.actions)
     touches = tuple(replace(touch, turn=command.turn, step=command.step) for touch in result.touches)
-    record = replace(result.record, turn=command.turn, step=command.step, ended="memo", seconds=0.0)
+    ended = TIME_LIMIT if result.record.ended == TIME_LIMIT else "memo"
+    record = replace(result.record, turn=command.turn, step=command.step, ended=ended, seconds=0.0)
     return replace(result, actions=actions, touches=touches, record=record)
 
 

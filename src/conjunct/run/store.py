@@ -130,6 +130,15 @@ class Store:
                 (skill, digest, surroundings, json.dumps(report, sort_keys=True), time.time()),
             )
 
+    def report_on(self, digest: str) -> tuple[dict[str, object], str] | None:
+        """(newest stored report entry of a package version, its surroundings), whatever its skill's id."""
+        with self._told() as database:
+            row = database.execute(
+                "SELECT report, surroundings FROM verdicts WHERE digest = ? ORDER BY recorded DESC LIMIT 1",
+                (digest,),
+            ).fetchone()
+        return None if row is None else (json.loads(row[0]), str(row[1]))
+
     def remember(self, name: str, value: str) -> None:
         """Keep one fact about this store, such as which registry it was made for."""
         with self._told() as database:

@@ -18,7 +18,7 @@ from conjunct.model import (
     TouchMode,
     Utterance,
 )
-from conjunct.run.memo import Memo, replayed
+from conjunct.run.memo import TIME_LIMIT, Memo, replayed
 from conjunct.world.resources import classify_path
 from conjunct.world.spec import Command, CommandResult, FileEffect, Layout, Observation
 
@@ -109,7 +109,9 @@ class EpisodeTools:
                 stderr=result.stderr[-EXCERPT:].decode("utf-8", "backslashreplace"),
             )
         )
-        self.undetermined += result.undetermined
+        if result.record.ended != TIME_LIMIT:
+            # A command that met its limit was watched until then; what it would have done is "not exercised".
+            self.undetermined += result.undetermined
         return result
 
     def _run(self, command: Command) -> CommandResult:
