@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
-from conjunct.conclude import Audit, Results, conclude, share_pair_triggers
+from conjunct.conclude import Audit, Results, conclude, exercised_places, share_pair_triggers
 from conjunct.gate import Policy
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Skill, Verdict
 from conjunct.plan import (
@@ -25,11 +25,17 @@ from conjunct.plan import (
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
+from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
+from conjunct.provenance.sarif import Alert
+from conjunct.provenance import is_sensitive
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
 from conjunct.run.setting import Setting
 from conjunct.run.store import Store
 
+_ORIGIN = "provenance."
+ARGUMENT_SETS = 3
+"""Argument sets for a skill that can do nothing sensitive."""
 AUDIT_SHARE = 0.02
 """Settled contexts run for real, as a share of the runs made."""
 AUDIT_LEAST = 20
@@ -39,7 +45,14 @@ AUDIT_LEAST = 20
 class Vetting:
     """State of one vetting; `run` makes the runs, `verdicts` concludes."""
 
-    def __init__(self, setting: Setting, policy: Policy, candidates: tuple[Skill, ...]) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        policy: Policy,
+        candidates: tuple[Skill, ...],
+        *,
+        alerts: Mapping[str, Mapping[Alert, str]] | None = None,
+    ) -> None:
         self.setting = setting
         self.policy = policy
         self.candidates = candidates
@@ -48,6 +61,9 @@ class Vetting:
         self.audits = {skill.id: Audit() for skill in candidates}
         self.twins: dict[str, list[TwinFinding]] = {skill.id: [] for skill in candidates}
         self.failures: list[str] = []
+        self.alerts = alerts or {}
+        """Imported alerts by skill, each with the file of the package that it is on."""
+        self.answered: list[Answered] = []
         self._table = self._carriers()
 
     # ---- phases
@@ -92,7 +108,7 @@ class Vetting:
             histories=tuple(h.id for h in setting.battery.histories if h.id != NEUTRAL),
             clocks=tuple(level for level, _ in setting.battery.clocks),
             networks=(NEUTRAL, *setting.battery.networks[1:]),
-            argument_sets=tuple(argument_sets(setting)),
+            argument_sets=self._argument_sets(skill),
             table=self._table,
             horizon=self.policy.horizon,
             strength=self.policy.strength,
@@ -102,6 +118,13 @@ class Vetting:
             reads_clock=setting.reach[skill.id].reads_clock,
             most_episodes=self.policy.most_episodes,
         )
+
+    def _argument_sets(self, skill: Skill) -> tuple[str, ...]:
+        """All argument sets where the skill could do something sensitive, else the first few."""
+        reach = self.setting.reach[skill.id]
+        sensitive = any(not a.mention and is_sensitive(a.kind, a.resource_class) for a in reach.actions)
+        known = argument_sets(self.setting)
+        return known if sensitive else known[:ARGUMENT_SETS]
 
     def _footprint_runs(self, skill: Skill, into: list[Episode]) -> Plan:
         """One use probe alone: enough to know what a skill that is not a candidate leaves and looks at."""
@@ -222,27 +245,36 @@ class Vetting:
     def surroundings(self, skill: str) -> str:
         """Digest of everything but the package that a verdict depends on."""
         others = sorted((s.id, s.digest) for s in self.setting.registry.skills if s.id != skill)
-        text = json.dumps([self.fingerprint, self.setting.seed, repr(self.policy), others])
+        known = [self.fingerprint, self.setting.seed, repr(self.policy), others]
+        # Whose signature counts is no part of the package, and may change without it.
+        signed = [repr(f) for f in self.setting.skills_by_id[skill].findings if f.code.startswith(_ORIGIN)]
+        text = json.dumps(known + signed)
         return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
     def verdicts(self, today: datetime.date) -> list[Verdict]:
         """Conclude on every candidate."""
         share_pair_triggers(self.found)
         return [
-            conclude(
-                self.setting,
-                Results(
-                    skill,
-                    self.found[skill.id],
-                    self.twins[skill.id],
-                    self.audits[skill.id],
-                    self.scope(skill),
-                ),
-                self.policy,
-                today=today,
-            )
+            conclude(self.setting, self._results(skill), self.policy, today=today)
             for skill in self.candidates
         ]
+
+    def _results(self, skill: Skill) -> Results:
+        name = skill.id
+        found = self.found[name]
+        results = Results(skill, found, self.twins[name], self.audits[name], self.scope(skill))
+        alerts = self.alerts.get(name)
+        if not alerts:
+            return results
+        answers = answer_alerts(
+            tuple(alerts),
+            self.setting.reach[name],
+            exercised_places(self.setting, results),
+            [violation for e in (*found.episodes, *found.covered) for violation in e.violations],
+            file_of=alerts,
+        )
+        self.answered += answers
+        return replace(results, alerts=alert_findings(answers))
 
 
 def normalised(episode: Episode) -> frozenset[tuple[str, str, bool, tuple[str, ...]]]:
