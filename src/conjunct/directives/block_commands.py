@@ -6,19 +6,26 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from conjunct.directives.command_shape import (
+    console_input,
+    holds_command,
+    looks_like_command,
+    program_shaped,
+)
 from conjunct.directives.vocabulary import vocabulary
 
 MAXIMUM_COMMANDS: Final = 400
 """Per block; what is more is reported as not compiled."""
 _MAXIMUM_STATE: Final = 12
-PROMPT: Final = re.compile(r"^\s{0,8}(?:\(\w{1,30}\)\s)?(?:[\w.@~/-]{0,40}[$%#>]|\$|❯|➜)\s(?=\S)")
+PROMPT: Final = re.compile(r"^\s{0,8}(?:\(\w{1,30}\)\s)?(?:[\w.@~/:-]{0,40}[$%#>]|\$|❯|➜)\s(?=\S)")
 TREE: Final = ("├", "└", "│", "┌", "╔", "║", "┃")
 _HEREDOC = re.compile(r"<<-?\s{0,3}[\"']?([A-Za-z_][\w]{0,40})[\"']?")
 _STATE = re.compile(
     r"^\s{0,40}(?:export\s|[A-Za-z_]\w{0,60}=(?:\S{0,400}|\$\(.{0,400}\)|\"[^\"]{0,400}\"|'[^']{0,400}')\s{0,4}$|cd\s|source\s|\.\s+\S|set\s+-|unset\s|alias\s|conda\s+activate\s|umask\s|shopt\s)"
 )
 _OPENING: Final = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
-_NOT_A_COMMAND: Final = ("├", "└", "│", "┌", "╔", "║", "┃", "-", '"', "|", ">", "=", "*", "✓", "✔", "❌", "→")
+_NOT_A_COMMAND: Final = ("├", "└", "│", "┌", "╔", "║", "┃", "-", "|", ">", "=", "*", "✓", "✔", "❌", "→")
+_NOT_A_COMMAND_MARKS: Final = "-|>=*→ "
 _SIMPLE = re.compile(r"[\n;|]|&&|\$\(|curl|wget")
 _OR = re.compile(r"(?:or|alternatively|alternative)\b")
 
@@ -45,13 +52,17 @@ class _Block:
     state: list[str] = field(default_factory=list)
     comment: str = ""
     bad: bool = False
+    example: bool = False
+    """A comment like the heading "Example" shows what follows, up to the next empty line."""
     group: int = 0
     groups: int = 0
+    dropped: list[tuple[int, str]] = field(default_factory=list)
 
     def read_comment(self, text: str) -> None:
         """A comment judges the commands under it, or makes them alternatives."""
         self.comment = text
-        self.bad = _is_bad(text)
+        self.example = self.example or _is_example(text)
+        self.bad = self.example or _is_bad(text)
         if _OR.match(text.lower()) and self.found:
             previous = self.found[-1]
             self.group = previous.alternative or self.new_group()
@@ -71,11 +82,17 @@ class _Block:
         text = "\n".join([*self.state[-_MAXIMUM_STATE:], command])
         self.found.append(FoundCommand(text, self.line + index, self.comment, self.bad, self.group))
 
+    def drop(self, text: str, index: int) -> None:
+        """Leave a line out; what still looks like a command is kept to be reported."""
+        if holds_command(text.strip().lstrip(_NOT_A_COMMAND_MARKS)):
+            self.dropped.append((self.line + index, text.strip()))
 
-def fence_commands(text: str, line: int) -> list[FoundCommand]:
-    """The commands of a shell block whose first line is `line`; at most one more than `MAXIMUM_COMMANDS`."""
+
+def fence_commands(text: str, line: int) -> tuple[list[FoundCommand], list[tuple[int, str]]]:
+    """The commands of a shell block whose first line is `line`, at most one more than `MAXIMUM_COMMANDS`;
+    and lines that are not run although they look like commands, each with its line."""
     lines = text.split("\n")
-    prompted = any(PROMPT.match(entry) and not entry.lstrip().startswith("#") for entry in lines[:200])
+    prompted = any(_prompted(entry) and not entry.lstrip().startswith("#") for entry in lines[:200])
     meaningful = [n for n, entry in enumerate(lines) if entry.strip() and not entry.lstrip().startswith("#")]
     last = meaningful[-1] if meaningful else -1
     block = _Block(line)
@@ -83,28 +100,41 @@ def fence_commands(text: str, line: int) -> list[FoundCommand]:
     while index < len(lines) and len(block.found) <= MAXIMUM_COMMANDS:
         raw = lines[index]
         stripped = raw.strip()
-        if not stripped or (
-            stripped.startswith("#") and not (prompted and block.found and PROMPT.match(raw))
-        ):
+        if not stripped or (stripped.startswith("#") and not (prompted and block.found and _prompted(raw))):
             block.bad = block.bad and bool(stripped)
+            block.example = block.example and bool(stripped)
             if stripped:
                 block.read_comment(stripped.lstrip("#").strip())
             index += 1
             continue
-        if prompted and not PROMPT.match(raw):
-            index += 1  # what a command printed
+        asks = prompted and _prompted(raw)
+        if console_input(raw) or (prompted and not asks and not looks_like_command(raw)):
+            block.drop(raw, index)  # input to another program, or what a command printed
+            index += 1
             continue
         start = index
-        command, index = _logical(PROMPT.sub("", raw, count=1) if prompted else raw, lines, index)
+        command, index = _logical(PROMPT.sub("", raw, count=1) if asks else raw, lines, index)
         command = command.strip()
-        if stripped.startswith(_NOT_A_COMMAND) or command in ("...", "…"):
-            continue
-        if _STATE.match(command) and not _SIMPLE.search(command) and index <= last:
+        if command in ("...", "…") or (stripped.startswith(_NOT_A_COMMAND) and not asks):
+            block.drop(command, start)
+        elif not program_shaped(command):
+            block.drop(command, start)
+        elif _STATE.match(command) and not _SIMPLE.search(command) and index <= last:
             block.state.append(command)
             del block.state[:-_MAXIMUM_STATE]
         else:
             block.add(command, start)
-    return block.found
+    return block.found, block.dropped
+
+
+def _prompted(line: str) -> bool:
+    return PROMPT.match(line) is not None and not console_input(line)
+
+
+def _is_example(comment: str) -> bool:
+    """`# Example`, `# Examples:`: a comment that would be a heading elsewhere."""
+    words = re.findall(r"[\w'-]+", comment.lower())
+    return 0 < len(words) <= 3 and vocabulary()["headings.example_comments"].at(words, 0) == len(words)
 
 
 def _is_bad(comment: str) -> bool:

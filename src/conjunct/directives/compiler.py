@@ -8,16 +8,21 @@ from typing import Final
 
 from conjunct.directives.conditions import heading_conditions
 from conjunct.directives.context import Surroundings
+from conjunct.directives.fence_marks import Difference, difference
 from conjunct.directives.fences import compile_fence
 from conjunct.directives.hidden import HiddenText, encoded_prose, hidden_in_prose, reveal, without_hidden
-from conjunct.directives.output import QUOTE_LENGTH, Output
+from conjunct.directives.output import MENTION_CONFIDENCE, QUOTE_LENGTH, Output
 from conjunct.directives.package import Package
 from conjunct.directives.prose import compile_prose
-from conjunct.directives.structure import FENCE, HTML, MAXIMUM_CHARACTERS, blocks
-from conjunct.model import Compilation, Directive, DirectiveKind
+from conjunct.directives.sensitive import is_sensitive
+from conjunct.directives.structure import FENCE, HTML, MAXIMUM_CHARACTERS, Block, blocks
+from conjunct.directives.tokens import Statement, tokenize
+from conjunct.model import Compilation, Directive, DirectiveKind, Sentence
 
 _HIDDEN_DEPTH: Final = 2
 _HIDDEN_LENGTH: Final = 20_000
+_DIFFERING_LINES: Final = 2000
+_DIFFERING_LENGTH: Final = 50_000
 _ELEMENT = re.compile(r"<[^<>]{0,400}>")
 
 
@@ -59,8 +64,21 @@ def _compile(output: Output, text: str, first_line: int) -> None:
     for piece in hidden:
         _hidden(output, piece)
     found = blocks(visible, first_line)
+    differs = difference(visible, found, first_line)
+    before = len(output.directives)
+    _compile_blocks(output, found)
+    if differs is not None:
+        _other_reading(output, differs, visible, first_line, before)
+
+
+def _compile_blocks(output: Output, found: list[Block], only: frozenset[int] | None = None) -> None:
+    """Compile blocks in order; with `only`, those that reach into these lines."""
     surroundings = Surroundings(found, output.file)
     for index, block in enumerate(found):
+        if only is not None and not block.heading:
+            span = range(block.line, block.line + block.text.count("\n") + 1)
+            if only.isdisjoint(span):
+                continue
         context = surroundings.of(index)
         if block.kind == FENCE:
             for piece in encoded_prose(block.text, block.line):
@@ -76,6 +94,53 @@ def _compile(output: Output, text: str, first_line: int) -> None:
             surroundings.set_heading(block.text, heading_conditions(block.text))
         else:
             surroundings.conditions[index] = compile_prose(output, block, context)
+
+
+def _other_reading(output: Output, differs: Difference, text: str, first_line: int, before: int) -> None:
+    """Add what the tolerant reading of block marks finds beyond CommonMark's, and report that they differ."""
+    inner = Output(output.file, output.package, output.derived, output.depth, output.last_line)
+    _compile_blocks(inner, blocks(differs.text, first_line), differs.lines)
+    for position in range(before, len(output.directives)):
+        directive = output.directives[position]
+        if directive.line in differs.templates and not directive.mention:
+            shown = min(directive.confidence, MENTION_CONFIDENCE)
+            output.directives[position] = replace(directive, mention=True, confidence=shown)
+    known = {(d.line, d.kind, d.verb, d.object, d.target, d.command) for d in output.directives[before:]}
+    for directive in inner.directives:
+        reach = range(directive.line, directive.line + directive.command.count("\n") + 1)
+        same = (
+            directive.line,
+            directive.kind,
+            directive.verb,
+            directive.object,
+            directive.target,
+            directive.command,
+        )
+        if differs.lines.isdisjoint(reach) or same in known:
+            continue
+        output.directives.append(directive)
+        if not directive.mention:
+            output.instructions += 1
+            output.compiled += 1
+    listed = {(entry.line, entry.text) for entry in output.uncompiled}
+    for entry in inner.uncompiled:
+        if entry.line in differs.lines and (entry.line, entry.text) not in listed:
+            output.uncompiled.append(entry)
+            output.instructions += 1
+    lines = text.split("\n")
+    first, last = min(differs.lines), max(differs.lines)
+    touched = "\n".join(lines[at - first_line] for at in sorted(differs.lines)[:_DIFFERING_LINES])
+    tokens = tokenize(touched[:_DIFFERING_LENGTH])
+    output.instructions += 1
+    output.uncompiled.append(
+        Sentence(
+            f"the marks of code blocks between lines {first} and {last} can be paired in two ways; both were "
+            "compiled",
+            output.file,
+            min(first, output.last_line),
+            is_sensitive(Statement(tokens, [token.low for token in tokens], touched, first)),
+        )
+    )
 
 
 def _bounded(output: Output, text: str, first_line: int) -> str:

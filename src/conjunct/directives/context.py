@@ -15,6 +15,8 @@ _OPTION = re.compile(
     re.IGNORECASE,
 )
 
+_PROCEDURE = re.compile(r"^(?:phase|step|stage|workflow)\s{0,3}\d", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -28,6 +30,10 @@ class Context:
     alternative: str = ""
     quoted: bool = False
     """In a block quotation that is not an utterance (a call-out)."""
+    routing: bool = False
+    """Under a heading like "When not to use": only handing over to other skills is ordered here."""
+    verb: str = ""
+    """The verb of the lead-in, for items that have none ("Save as follows: totals → `a.md`")."""
 
 
 @dataclass(slots=True)
@@ -52,14 +58,17 @@ class Surroundings:
         block = self.blocks[index]
         kind = ""
         alternative = ""
+        routing = False
         conditions: list[Condition] = []
-        for heading in block.headings:
+        for level, heading in enumerate(block.headings, start=1):
             conditions.extend(self._heading_conditions.get(heading, ()))
-            found = self._heading(heading)
-            kind = found or kind if found != "usage" or kind != "mention" else kind
+            kind = _within(kind, self._heading(heading), block, level == len(block.headings))
+            routing = (routing or self._routes(heading)) and kind == "mention"
             if self._option(heading):
                 alternative = f"{self.file}:{'/'.join(block.headings[:-1])}"
         mention = kind == "mention" or block.kind == CELL
+        routing = routing and block.kind != CELL
+        verb = ""
         descriptive = kind == "descriptive"
         ordered = False
         lead = block.lead
@@ -70,12 +79,14 @@ class Surroundings:
             mention = mention or shown
             descriptive = descriptive or describes
             ordered = ordered or asks
+            routing = routing and not shown
+            verb = verb or self._lead_verb(lead)
             conditions.extend(self.conditions.get(lead, ()))
             lead = self.blocks[lead].lead
         if block.quoted and _is_quotation(block.text):
             mention = True
         if block.kind != FENCE and polarity(block.text) < 0:
-            mention = True
+            mention, routing = True, False
         if block.item >= 0 and not alternative and _is_option(block.text):
             alternative = f"{self.file}:list:{block.item}"
         return Context(
@@ -85,7 +96,20 @@ class Surroundings:
             conditions=tuple(dict.fromkeys(conditions)),
             alternative=alternative,
             quoted=block.quoted and not mention,
+            routing=routing,
+            verb=verb,
         )
+
+    def _routes(self, heading: str) -> bool:
+        words = _words(heading)
+        return vocabulary()["headings.routing"].at(words, 0) > 0
+
+    def _lead_verb(self, index: int) -> str:
+        """The imperative that a lead-in opens with: "Lift signals upward:" is `lift`."""
+        block = self.blocks[index]
+        words = [word for word in _words(block.text[:200]) if word[0].isalpha()]
+        colon = block.text.rstrip().rstrip("*_").endswith((":", "："))
+        return words[0] if words and colon and words[0] in vocabulary().imperative else ""
 
     def _option(self, heading: str) -> bool:
         if heading not in self._options:
@@ -105,7 +129,7 @@ class Surroundings:
 
 
 def heading_kind(text: str) -> str:
-    """`mention`, `usage`, `descriptive`, or an empty string."""
+    """`mention`, `attack` (a mention outside of a procedure), `loose`, `usage`, `descriptive`, or nothing."""
     words = [word for word in _words(text) if word[0].isalpha()]
     lexicon = vocabulary()
     if any(mark in text for mark in "❌🚫⛔✗✘"):
@@ -117,8 +141,30 @@ def heading_kind(text: str) -> str:
     if lexicon["headings.usage"].within(words):
         return "usage"
     if _at_edge(lexicon["headings.mention"], words) or lexicon["headings.exact"].at(words, 0) == len(words):
-        return "mention"
+        if not _at_edge(lexicon["headings.attacking"], words):
+            return "mention"
+        return "usage" if _PROCEDURE.match(text.strip("*# ")) else "attack"
+    if lexicon["headings.loose"].at(words, 0) == len(words) or (
+        len(words) > 2 and lexicon["headings.loose"].at(words, len(words) - 2) == 2
+    ):
+        return "loose"
     return "descriptive" if lexicon["headings.descriptive"].within(words) else ""
+
+
+def _within(outer: str, found: str, block: Block, innermost: bool) -> str:
+    """The kind of a section of kind `found` inside one of kind `outer`."""
+    if found == "attack":
+        return "usage" if outer == "usage" else "mention"
+    if found == "loose":
+        shown = innermost and (block.kind != FENCE or not _is_shell(block))
+        return "mention" if shown else outer
+    if found == "usage" and outer == "mention":
+        return outer
+    return found or outer
+
+
+def _is_shell(block: Block) -> bool:
+    return block.language in vocabulary()["resources.shell_languages"].single
 
 
 def polarity(text: str) -> int:
@@ -143,8 +189,16 @@ def polarity(text: str) -> int:
         return 0
     if lexicon["headings.polarity_good"].at(words, 0):
         return 1
+    if not found and _prohibits(words):
+        return 0  # "**Don't ask questions**" is an order not to, and read as one
     exact = lexicon["headings.polarity_bad_exact"].at(words, 0) == len(words)
     return -1 if exact or lexicon["headings.polarity_bad"].at(words, 0) else 0
+
+
+def _prohibits(words: list[str]) -> bool:
+    """`don't ask …`: a prohibition with its verb."""
+    length = vocabulary()["headings.prohibiting"].at(words, 0)
+    return 0 < length < len(words) and words[length] in vocabulary().imperative
 
 
 def _lead(text: str, to_fence: bool) -> tuple[bool, bool, bool]:

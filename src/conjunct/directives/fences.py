@@ -7,10 +7,12 @@ from typing import Final
 from conjunct.directives.block_commands import MAXIMUM_COMMANDS, fence_commands
 from conjunct.directives.commands import copies_itself, looks_like_commands, usage_command
 from conjunct.directives.context import Context
+from conjunct.directives.downloads import downloads
+from conjunct.directives.fence_marks import nested_blocks
 from conjunct.directives.output import QUOTE_LENGTH, Output
 from conjunct.directives.posture import ANYTHING
 from conjunct.directives.prose import compile_prose
-from conjunct.directives.structure import PROSE, Block
+from conjunct.directives.structure import FENCE, PROSE, Block
 from conjunct.directives.tokens import Statement, tokenize
 from conjunct.directives.vocabulary import vocabulary
 from conjunct.model import Directive, DirectiveKind
@@ -18,6 +20,7 @@ from conjunct.model import Directive, DirectiveKind
 _COMMAND_LENGTH: Final = 4000
 _TEMPLATE_LENGTH: Final = 100_000
 _TEMPLATE_LINES: Final = 2000
+_MAXIMUM_DROPPED: Final = 100
 
 
 def compile_fence(output: Output, block: Block, context: Context) -> None:
@@ -32,16 +35,16 @@ def compile_fence(output: Output, block: Block, context: Context) -> None:
     elif language in lexicon["resources.javascript_languages"].single:
         _sample(output, block, context, "javascript")
     elif language in lexicon["resources.windows_languages"].single:
-        tokens = tokenize(block.text[:_COMMAND_LENGTH])
-        words = [token.low for token in tokens]
-        output.count(context, False, Statement(tokens, words, block.text, block.line))
+        _windows(output, block, context)
     else:
         _template(output, block, context)
 
 
 def _shell(output: Output, block: Block, context: Context, *, confidence: float) -> None:
     flags = vocabulary()["postures.override.flags"]
-    commands = fence_commands(block.text, block.line)
+    commands, dropped = fence_commands(block.text, block.line)
+    for line, text in dropped[:_MAXIMUM_DROPPED]:
+        output.count(context, False, _statement(text, line))
     if len(commands) > MAXIMUM_COMMANDS:
         output.too_long(commands.pop().line, f"commands after the first {MAXIMUM_COMMANDS} of a code block")
     for command in commands:
@@ -79,6 +82,19 @@ def _shell(output: Output, block: Block, context: Context, *, confidence: float)
                 confidence=0.6,
             )
             output.emit(context, waived)
+
+
+def _statement(text: str, line: int) -> Statement:
+    tokens = tokenize(text[:_COMMAND_LENGTH])
+    return Statement(tokens, [token.low for token in tokens], text, line)
+
+
+def _windows(output: Output, block: Block, context: Context) -> None:
+    """PowerShell and batch: downloads compile, the block as a whole counts as not understood."""
+    for offset, line in enumerate(block.text.split("\n")[:_TEMPLATE_LINES]):
+        for directive in downloads(line, output.file, block.line + offset, output.folder):
+            output.emit(context, directive)
+    output.count(context, False, _statement(block.text, block.line))
 
 
 def _sample(output: Output, block: Block, context: Context, language: str) -> None:
@@ -127,6 +143,15 @@ def _template(output: Output, block: Block, context: Context) -> None:
         output.too_long(block.line, f"a code block of more than {_TEMPLATE_LENGTH} characters")
         return
     shown = Context(mention=context.mention or not context.ordered, conditions=context.conditions)
-    for offset, line in enumerate(block.text.split("\n")[:_TEMPLATE_LINES]):
-        if line.strip():
+    nested: set[int] = set()
+    lines = block.text.split("\n")[:_TEMPLATE_LINES]
+    for start, end, language in nested_blocks(block.text):
+        if language in vocabulary()["resources.shell_languages"].single:
+            nested.update(range(start - 1, end + 1))
+            inner = Block(
+                FENCE, "\n".join(lines[start:end]), block.line + start, block.headings, -1, language
+            )
+            _shell(output, inner, shown, confidence=1.0)
+    for offset, line in enumerate(lines):
+        if line.strip() and offset not in nested:
             compile_prose(output, Block(PROSE, line, block.line + offset, block.headings, -1), shown)

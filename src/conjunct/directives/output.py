@@ -50,10 +50,14 @@ class Output:
         """Age what "it" means by one statement."""
         self._age += 1
 
-    def emit(self, context: Context, directive: Directive) -> None:
-        """Add a directive with what its surroundings say about it."""
-        vague = directive.kind is DirectiveKind.ACT and directive.confidence < 1.0
-        mention = directive.mention or context.mention or (context.descriptive and vague)
+    def emit(self, context: Context, directive: Directive, *, definite: bool = False) -> None:
+        """Add a directive with what its surroundings say about it.
+
+        `definite` acts name their object ("the reference file"): they are orders in descriptions too.
+        """
+        vague = directive.kind is DirectiveKind.ACT and directive.confidence < 1.0 and not definite
+        shown = context.mention and not (context.routing and directive.kind is DirectiveKind.DELEGATE)
+        mention = directive.mention or shown or (context.descriptive and vague)
         confidence = min(directive.confidence, MENTION_CONFIDENCE) if mention else directive.confidence
         if context.quoted:
             confidence *= 0.7
