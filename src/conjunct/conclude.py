@@ -49,6 +49,8 @@ class Results:
     twins: list[TwinFinding]
     audit: Audit
     scope: Scope
+    alerts: tuple[Finding, ...] = ()
+    """Imported alerts of scanners, answered."""
 
     def commands(self) -> list[CommandRecord]:
         """Every command that this skill asked for."""
@@ -98,6 +100,7 @@ def conclude(setting: Setting, results: Results, policy: Policy, *, today: datet
             *_claims(setting, results),
             *_twin_findings(results),
             *_audit_findings(results),
+            *results.alerts,
         ),
         profile=delta_profile(skill.id, found.episodes, ()),
         coverage=coverage,
@@ -126,11 +129,11 @@ def _claims(setting: Setting, results: Results) -> tuple[Finding, ...]:
         results.skill,
         setting.reach[results.skill.id],
         neighbours=setting.neighbourhood,
-        exercised=_exercised(setting, results),
+        exercised=exercised_places(setting, results),
     )
 
 
-def _exercised(setting: Setting, results: Results) -> frozenset[tuple[str, int]]:
+def exercised_places(setting: Setting, results: Results) -> frozenset[tuple[str, int]]:
     """(file, line) pairs that ran: Python lines as recorded, directives carried out, and unguarded lines of
     other scripts that were executed to their end."""
     skill = results.skill

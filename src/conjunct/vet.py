@@ -11,14 +11,18 @@ from pathlib import Path
 
 import msgspec
 
+from conjunct import __version__
 from conjunct.battery import generate_task, load_battery
 from conjunct.directives import compile_skill
 from conjunct.errors import IntakeError, StoreError, UsageError, WorldError
 from conjunct.gate import load_policy
 from conjunct.gate.policy import POLICY_FILE
-from conjunct.model import Episode, EpisodeSpec, Registry, Skill
+from conjunct.model import Episode, EpisodeSpec, Registry, Skill, Verdict
 from conjunct.plan.localise import replay_plan
-from conjunct.provenance import neighbourhood_of
+from conjunct.provenance import Ledger, load_trust, neighbourhood_of, origin_of, read_sarif
+from conjunct.provenance.alerts import alerts_by_skill, left_open
+from conjunct.provenance.signatures import with_signatures
+from conjunct.provenance.trust import TRUST_FILE
 from conjunct.reach import reachable_actions
 from conjunct.reach.imports import foreign_modules
 from conjunct.report.json_report import skill_entry
@@ -50,6 +54,10 @@ class VetOptions:
     store: Path | None = None
     workers: int | None = None
     seed: int = 0
+    trust: Path | None = None
+    """Trust policy: whose signatures count; by default `conjunct-trust.toml` beside the registry."""
+    import_sarif: Path | None = None
+    """Alerts of a static scanner to answer."""
 
 
 def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
@@ -65,11 +73,16 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
     started = time.monotonic()
     began = datetime.datetime.now(datetime.UTC)
     registry, candidates = read_candidates(options)
-    policy = load_policy(_policy_path(options))
+    policy = load_policy(_beside(options, options.policy, POLICY_FILE))
+    registry = with_signatures(registry, load_trust(_beside(options, options.trust, TRUST_FILE)))
+    known = {skill.id: skill for skill in registry.skills}
+    candidates = tuple(known[skill.id] for skill in candidates)
+    alerts = read_sarif(options.import_sarif) if options.import_sarif else ()
+    placed, answered = alerts_by_skill(alerts, registry.skills)
     store_path = options.store or DEFAULT_STORE
     store = Store(store_path)
     setting = prepare(registry, options, store_path)
-    vetting = Vetting(setting, policy, candidates)
+    vetting = Vetting(setting, policy, candidates, alerts=placed)
     stored = vetting.take_stored(store) if options.changed else ()
     if vetting.candidates:
         require_world(setting)
@@ -86,6 +99,7 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
             vetting.surroundings(verdict.skill.id),
             skill_entry(verdict),
         )
+    _enter_ledger(store_path, vetting, verdicts)
     store.remember("options", json.dumps({name: str(value) for name, value in _replayable(options)}))
     store.close()
     return Report(
@@ -101,6 +115,11 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
         failures=tuple(vetting.failures),
         stored=stored,
         started=began.isoformat(timespec="seconds"),
+        alerts=(
+            (*vetting.answered, *left_open(placed, vetting.found), *answered)
+            if options.import_sarif
+            else None
+        ),
     )
 
 
@@ -114,11 +133,41 @@ def require_world(setting: Setting) -> None:
         raise WorldError(f"the world does not work on this machine: {reasons}")
 
 
-def _policy_path(options: VetOptions) -> Path | None:
-    if options.policy is not None:
-        return options.policy
-    beside = (options.registry or options.path or Path()) / POLICY_FILE
-    return beside if beside.is_file() else None
+def _enter_ledger(path: Path, vetting: Vetting, verdicts: list[Verdict]) -> None:
+    """Every skill that was looked at, every verdict, and what people decided about these packages."""
+    setting = vetting.setting
+    by = f"conjunct {__version__}, agent {setting.agent_name} {setting.agent_version}"
+    with Ledger(path) as ledger:
+        for skill in setting.registry.skills:
+            ledger.record_seen(skill.id, skill.digest, origin_of(skill).facts(), by=by)
+        for verdict in verdicts:
+            name, digest = verdict.skill.id, verdict.skill.digest
+            for one in vetting.policy.suppressions:
+                if one.digest == digest:
+                    told = f"accept {one.finding} until {one.expires}"
+                    ledger.record_decision(name, digest, told, by=one.owner, reason=one.reason)
+            ledger.record_verdict(
+                name,
+                digest,
+                str(verdict.decision),
+                by=by,
+                grade=verdict.grade,
+                battery=setting.battery.version,
+                surroundings=vetting.surroundings(name),
+            )
+
+
+def _beside(options: VetOptions, given: Path | None, name: str) -> Path | None:
+    """The file that was named, else the one of that name in the registry's folder, if there is one.
+
+    Never one from a package: a skill does not write the policy by which it is admitted.
+    """
+    if given is not None:
+        return given
+    folder = options.registry or options.path or Path()
+    if not folder.is_dir() or any(item.name.lower() == "skill.md" for item in folder.iterdir()):
+        return None
+    return folder / name if (folder / name).is_file() else None
 
 
 def read_candidates(options: VetOptions) -> tuple[Registry, tuple[Skill, ...]]:

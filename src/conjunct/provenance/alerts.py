@@ -208,6 +208,16 @@ def _common_end(one: tuple[str, ...], other: tuple[str, ...]) -> int:
     return count
 
 
+def left_open(placed: Mapping[str, Mapping[Alert, str]], vetted: Collection[str]) -> tuple[Answered, ...]:
+    """Alerts on skills of the registry that were not vetted this time."""
+    return tuple(
+        Answered(alert, Answer.NOT_REACHED, "this skill was not vetted this time", skill, file)
+        for skill, alerts in placed.items()
+        if skill not in vetted
+        for alert, file in alerts.items()
+    )
+
+
 # ---- telling
 
 

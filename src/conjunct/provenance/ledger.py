@@ -110,6 +110,7 @@ class Ledger:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60.0, isolation_level=None)
             self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.executescript(_SCHEMA)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
@@ -134,14 +135,9 @@ class Ledger:
         """Record a package version and its origin. Nothing is added where the newest entry says the same."""
         wanted = _facts({**facts, "by": by})
         with self._writing() as database:
-            last = database.execute(
-                f"SELECT {_COLUMNS} FROM ledger WHERE skill = ? AND event = ? ORDER BY number DESC LIMIT 1",
-                (_text(skill), Event.SEEN),
-            ).fetchone()
-            if last is not None:
-                known = _entry(last)
-                if known.digest == digest and _lasting(known.facts) == _lasting(wanted):
-                    return None
+            known = _newest(database, Event.SEEN, skill)
+            if known is not None and known.digest == digest and _lasting(known.facts) == _lasting(wanted):
+                return None
             return self._append(database, Event.SEEN, skill, digest, wanted)
 
     def record_verdict(self, skill: str, digest: str, verdict: str, *, by: str, **facts: str) -> LedgerEntry:
@@ -152,11 +148,15 @@ class Ledger:
 
     def record_decision(
         self, skill: str, digest: str, decision: str, *, by: str, reason: str = ""
-    ) -> LedgerEntry:
-        """Record what a person decided about exactly this package version."""
+    ) -> LedgerEntry | None:
+        """Record what a person decided about exactly this package version; once, however often it is told."""
+        given = _facts({"decision": decision, "by": by, "reason": reason})
         with self._writing() as database:
-            given = _facts({"decision": decision, "by": by, "reason": reason})
-            return self._append(database, Event.DECISION, skill, digest, given)
+            told = database.execute(
+                "SELECT 1 FROM ledger WHERE skill = ? AND digest = ? AND event = ? AND facts = ?",
+                (_text(skill), _text(digest), Event.DECISION, _json(given)),
+            ).fetchone()
+            return None if told else self._append(database, Event.DECISION, skill, digest, given)
 
     def _append(
         self,
@@ -199,6 +199,10 @@ class Ledger:
         for entry in self.entries(skill):
             by_digest.setdefault(entry.digest, []).append(entry)
         return tuple(_version(digest, entries) for digest, entries in by_digest.items())
+
+    def named(self, name: str) -> tuple[str, ...]:
+        """Skills of that id, or of that name where several share it (`name~0f3a`)."""
+        return tuple(one for one in self.skills() if one == name or one.startswith(f"{name}~"))
 
     def verdict_on(self, digest: str) -> LedgerEntry | None:
         """The newest verdict on a package version, whatever its skill was called."""
@@ -251,6 +255,14 @@ class Ledger:
                 database.execute("ROLLBACK")
                 raise
             database.execute("COMMIT")
+
+
+def _newest(database: sqlite3.Connection, event: Event, skill: str) -> LedgerEntry | None:
+    row = database.execute(
+        f"SELECT {_COLUMNS} FROM ledger WHERE skill = ? AND event = ? ORDER BY number DESC LIMIT 1",
+        (_text(skill), event),
+    ).fetchone()
+    return None if row is None else _entry(row)
 
 
 def _broken(row: tuple[object, ...], number: int, head: str) -> str | None:

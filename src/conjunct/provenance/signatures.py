@@ -8,11 +8,11 @@ import hashlib
 import hmac
 import os
 import posixpath
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from conjunct.model import Entry, Finding, Layer, Severity, Skill
+from conjunct.model import Entry, Finding, Layer, Registry, Severity, Skill
 from conjunct.provenance.bundle import (
     Bundle,
     BundleError,
@@ -106,6 +106,15 @@ def signature_findings(
     if signature.outside:
         told += f"; outside of the signature: {', '.join(signature.outside[:_SHOWN])}"
     return (_finding(skill, "provenance.signed", told, Severity.NOTE, signature.file),)
+
+
+def with_signatures(registry: Registry, trust: Trust) -> Registry:
+    """The registry with what the signature of each skill gives rise to among its findings."""
+    skills = tuple(
+        replace(skill, findings=(*skill.findings, *signature_findings(skill, trust)))
+        for skill in registry.skills
+    )
+    return replace(registry, skills=skills)
 
 
 def _finding(skill: Skill, code: str, told: str, severity: Severity, file: str | None) -> Finding:

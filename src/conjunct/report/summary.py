@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from conjunct.model import Coverage, Decision, Finding, Severity, Trigger, Verdict
+from conjunct.provenance.alerts import Answered
 
 EXIT_ADMITTED, EXIT_FLAGGED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_FAILED = 0, 1, 2, 3, 4
 
@@ -30,6 +31,8 @@ class Report:
     stored: tuple[dict[str, object], ...] = ()
     """Report entries of unchanged skills, as stored."""
     started: str = ""
+    alerts: tuple[Answered, ...] | None = None
+    """Imported alerts of scanners with their answers; `None` where none were imported."""
 
     def counts(self) -> dict[Decision, int]:
         """Number of verdicts by decision, stored ones included."""
