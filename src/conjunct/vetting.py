@@ -25,9 +25,9 @@ from conjunct.plan import (
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
+from conjunct.provenance import is_sensitive
 from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
 from conjunct.provenance.sarif import Alert
-from conjunct.provenance import is_sensitive
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
 from conjunct.run.setting import Setting
