@@ -193,14 +193,15 @@ class Vetting:
         return any(episode.trace.commands for episode in found.episodes)
 
     def _settled_context(self, name: str, generator: random.Random) -> tuple[EpisodeSpec, Episode] | None:
-        """A random context that the neutral run of the primary probe settles, with that run."""
+        """A random context that a neutral run settles, with that run."""
         found, scope = self.found[name], self.scope(self.setting.skills_by_id[name])
         roots = [
             e for e in found.episodes if e.spec.context == Context(horizon=scope.horizon) and e.trace.commands
         ]
         if not roots:
             return None
-        root = roots[0]
+        # The shortest conversation asks as much of a context as a long one, and costs less to run for real.
+        root = min(roots, key=lambda episode: len(episode.trace.commands))
         asked = next((asked for spec, asked in found.asked if spec == root.spec), frozenset())
         factors = {question.factor for question in asked}
         history = NEUTRAL if FactorKind.HISTORY in factors else generator.choice((NEUTRAL, *scope.histories))

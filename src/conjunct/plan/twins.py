@@ -88,7 +88,7 @@ def _suspicious(candidate: str, episodes: list[Episode]) -> list[Episode]:
 
 
 def _acting(candidate: str, episodes: list[Episode]) -> list[Episode]:
-    """Episodes with commands of the candidate, those with most effects first."""
+    """Episodes with commands of the candidate: most effects first, of these the shortest."""
     acting = [
         episode
         for episode in episodes
@@ -96,7 +96,7 @@ def _acting(candidate: str, episodes: list[Episode]) -> list[Episode]:
         and not episode.trace.undetermined
         and any(command.skill == candidate for command in episode.trace.commands)
     ]
-    return sorted(acting, key=lambda episode: -len(_effects(candidate, episode)))
+    return sorted(acting, key=lambda e: (-len(_effects(candidate, e)), len(e.trace.commands)))
 
 
 def _bytes(actions: list[Action]) -> Counter[tuple[str, str]]:

@@ -205,7 +205,7 @@ class EpisodeRunner:
         )
 
     def _memo(self, spec: EpisodeSpec, world: WorldSpec, installed: Sequence[Skill]) -> Memo | None:
-        if self._setting.store is None or spec.variant:
+        if self._setting.store is None or spec.variant not in ("", COVERAGE):
             return None
         if self._store is None:
             self._store = Store(self._setting.store)
