@@ -24,6 +24,7 @@ ORDER = (
     "run",
     "delta",
     "gate",
+    "diff",
     "report",
     "conclude",
     "vetting",

@@ -69,6 +69,14 @@ def main() -> None:
     "--policy", type=_FOLDER, help="Admission policy (TOML). Default: conjunct.toml beside the registry."
 )
 @click.option("--battery", type=_FOLDER, help="A folder that extends or overrides the built-in battery.")
+@click.option(
+    "--trust",
+    type=_FOLDER,
+    help="Trust policy (TOML): whose signatures count. Default: conjunct-trust.toml beside the registry.",
+)
+@click.option(
+    "--import-sarif", type=_FOLDER, help="Answer the alerts of a static scanner (SARIF 2.1.0) with what ran."
+)
 @store_option
 @click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
 @click.option(
@@ -138,6 +146,53 @@ def reach(path: Path, form: str) -> None:
     from conjunct.report.reach_view import show_reach
 
     show_reach(path, form)
+
+
+@main.command()
+@click.argument("old", type=_FOLDER)
+@click.argument("new", type=_FOLDER)
+@click.option(
+    "--store", type=_FOLDER, help="Run store in which both were vetted: compares verdicts and triggers too."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
+)
+def diff(old: Path, new: Path, store: Path | None, form: str) -> None:
+    """Show what changed from OLD to NEW: files, declaration, origin, reach, findings. Runs nothing."""
+    from conjunct.report.diff_view import show_diff
+
+    sys.exit(show_diff(old, new, store, form))
+
+
+@main.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.option("--check", is_flag=True, help="Compare DIR with its lock instead of writing it.")
+@click.option("--file", type=_FOLDER, help="The lock file. Default: conjunct.lock in DIR.")
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
+)
+def lock(folder: Path, check: bool, file: Path | None, form: str) -> None:
+    """Pin the digest of every skill in DIR, or tell how DIR drifted from its pins."""
+    from conjunct.report.lock_view import check_lock, lock_registry
+
+    if check:
+        sys.exit(check_lock(folder, file, form))
+    lock_registry(folder, file)
+
+
+@main.command()
+@click.argument("skill", required=False)
+@store_option
+@click.option("--verify", is_flag=True, help="Check the chain of the ledger; exit status 1 if it is broken.")
+@click.option("--expect", metavar="HASH", help="With --verify: the head that an earlier check printed.")
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
+)
+def provenance(skill: str | None, store: Path | None, verify: bool, expect: str | None, form: str) -> None:
+    """Show where SKILL came from, its versions, verdicts, and who decided; without SKILL, every skill."""
+    from conjunct.report.ledger_view import show_provenance
+
+    sys.exit(show_provenance(skill, store, verify=verify, expect=expect, form=form))
 
 
 @main.command()

@@ -10,6 +10,7 @@ from typing import Any
 
 from conjunct.delta import sparsity_conjunction_score
 from conjunct.model import Coverage, FactorKind, Finding, Trigger, Verdict
+from conjunct.provenance.alerts import Answered, summary
 from conjunct.report.summary import Report, coverage_sentences
 
 SCHEMA = "conjunct.report/1"
@@ -44,6 +45,7 @@ def as_object(report: Report) -> dict[str, Any]:
         "coverage": _total([verdict.coverage for verdict in report.verdicts]),
         "failures": [_clean(failure) for failure in report.failures],
         "findings": [finding_entry(finding) for finding in report.findings],
+        "alerts": None if report.alerts is None else _alerts_entry(report.alerts),
         "skills": entries,
     }
 
@@ -125,6 +127,27 @@ def finding_entry(finding: Finding) -> dict[str, Any]:
         "line": finding.line,
         "quote": _clean(finding.quote) if finding.quote else None,
         "question": _clean(finding.question) if finding.question else None,
+    }
+
+
+def _alerts_entry(answered: Sequence[Answered]) -> dict[str, Any]:
+    return {
+        "summary": summary(answered),
+        "answers": [
+            {
+                "tool": _clean(one.alert.tool),
+                "rule": _clean(one.alert.rule),
+                "level": one.alert.level,
+                "message": _clean(one.alert.message),
+                "place": _clean(one.alert.place()),
+                "answer": str(one.answer),
+                "reason": _clean(one.reason),
+                "skill": _clean(one.skill) or None,
+                "file": _clean(one.file) or None,
+                "line": one.alert.line,
+            }
+            for one in answered
+        ],
     }
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conjunct.model import Decision, Finding, Severity, Verdict
+from conjunct.provenance.alerts import Answer, Answered, summary
 from conjunct.report.safe_text import safe_line
 from conjunct.report.summary import Report, author_says, coverage_sentences, trigger_sentence
 
@@ -34,6 +35,8 @@ def print_report(report: Report, console: Console, *, verbose: bool = False) -> 
     console.print(_headline(report), soft_wrap=True)
     for failure in report.failures:
         console.print(Text.assemble(("FAILED ", "bold red"), safe_line(failure)), soft_wrap=True)
+    for line in _alert_lines(report.alerts, verbose=verbose):
+        console.print(line, soft_wrap=True)
     for verdict in report.verdicts:
         if verdict.decision is Decision.ADMIT and not verbose:
             continue
@@ -65,6 +68,18 @@ def _headline(report: Report) -> Text:
         scope = f"{candidates:,} of {report.registry_size:,} skills"
     text.append(f"   {scope}, {duration(report.seconds)}", style="dim")
     return text
+
+
+def _alert_lines(answered: Sequence[Answered] | None, *, verbose: bool) -> Iterator[Text]:
+    """The sentence on imported alerts, and the alerts that are not contradicted."""
+    if answered is None:
+        return
+    yield Text(summary(answered))
+    for one in answered:
+        if one.answer is Answer.CONTRADICTED and not verbose:
+            continue
+        told = f"  {one.answer:<12} {one.alert.place()}  {one.alert.rule}: {one.reason}"
+        yield Text(safe_line(told), style="bold red" if one.answer is Answer.CONFIRMED else "dim")
 
 
 def _grades(report: Report) -> str:
