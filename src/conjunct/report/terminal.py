@@ -113,9 +113,11 @@ def _skill_lines(verdict: Verdict, *, verbose: bool) -> Iterator[Text]:
         yield Text(f"  {safe_line(violation.effect + place)}")
         yield Text(f"  {safe_line(trigger_sentence(trigger))}", style="yellow")
         if len(verdict.triggers) > 1:
-            yield Text(
-                f"  and {len(verdict.triggers) - 1} more effects; see: conjunct explain {verdict.skill.id}"
+            more = len(verdict.triggers) - 1
+            told = (
+                f"and {more} more effect{'s' if more > 1 else ''}; see: conjunct explain {verdict.skill.id}"
             )
+            yield Text(f"  {safe_line(told, width=160)}")
         yield Text.assemble(
             f"  author says: {safe_line(author_says(verdict), width=160)}",
             (f"     conjunct replay {safe_line(verdict.skill.id, width=80)}", "dim"),
