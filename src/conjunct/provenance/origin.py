@@ -114,6 +114,8 @@ def git_origin(folder: Path) -> tuple[str, str]:
 
 def _git_folder(path: Path) -> tuple[Path, Path] | None:
     """(git folder, folder it shares with other work trees); a `.git` file leads to a `.git` folder only."""
+    if path.is_symlink():
+        return None
     if path.is_dir():
         return path, path
     text = _read(path) if path.is_file() else ""
