@@ -231,3 +231,13 @@ def test_installed_sets_differ_in_the_skills_folder_only(tmp_path: Path) -> None
             seen.append(listed)
             assert world.exists(f"{world.layout.skills}/beta/SKILL.md") == (len(installed) == 2)
     assert seen[0] == seen[1] == seen[2]
+
+
+@pytest.mark.parametrize("folder", ["/run", "/tmp", "/home/sam", "/var/spool/cron/crontabs"])
+def test_a_listed_folder_has_the_state_after_a_command_that_the_next_one_finds(folder: str) -> None:
+    with small_world() as world:
+        script(world, f"ls {folder}")
+        asked = (folder, TouchMode.LIST)
+        (now,) = world.fingerprint((asked,))
+        second = script(world, f"ls {folder}", step=1)
+        assert {(path, mode): state for path, mode, state in second.before}[asked] == now

@@ -156,7 +156,12 @@ class WorldFiles:
         """(name, whether it is a folder) of everything in a folder; empty for one that cannot be read."""
         try:
             with self._folder(path) as descriptor, os.scandir(descriptor) as entries:
-                return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+                # The stand-ins' records are ours: taken away after each command, so in no snapshot either.
+                return [
+                    (entry.name, entry.is_dir(follow_symlinks=False))
+                    for entry in entries
+                    if f"{path}/{entry.name}" != RECORDS
+                ]
         except OSError:
             return []
 
