@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from conjunct.directives.mood import Order
+from conjunct.directives.stored import stored_thing
 from conjunct.directives.tokens import (
     CODE,
     CONCRETE,
@@ -73,6 +74,20 @@ _ARTICLES: Final = frozenset(
         "then",
     }
 )
+_SCRIPTS: Final = (
+    ".sh",
+    ".py",
+    ".js",
+    ".ps1",
+    ".exe",
+    ".bat",
+    ".pl",
+    ".rb",
+    ".bin",
+    ".zip",
+    ".tar.gz",
+    ".whl",
+)
 _ADDRESSES: Final = frozenset({URL, HOST})
 _MAKING: Final = frozenset({"write", "edit", "delete", "append"})
 _OUTSIDE: Final = frozenset({URL, HOST, EMAIL})
@@ -100,8 +115,16 @@ _AUXILIARIES: Final = frozenset(
         "gets",
         "ought",
         "been",
+        "silently",
+        "quietly",
+        "secretly",
+        "immediately",
+        "automatically",
+        "then",
     }
 )
+_UNLOCATED: Final = 0.4
+"""Confidence of an act on a stored thing without a path: understood, but nothing to carry out."""
 _OPENING: Final = frozenset({"sure", "that", "ensure", "and", "then"})
 
 
@@ -129,6 +152,8 @@ class Act:
     object: str
     target: str
     confidence: float
+    definite: bool = False
+    """Names one particular stored thing without its path ("the reference file")."""
 
 
 def acts(statement: Statement, order: Order, antecedent: str) -> list[Act]:
@@ -168,6 +193,10 @@ def _match(
         if verb.name in _MAKING or not any(token.kind in CONCRETE for token in target_tokens):
             object_tokens = _until_stop(object_tokens) or object_tokens
     kinds = _ADDRESSES if verb.needs == "url" else CONCRETE
+    if verb.name == "download" and not any(
+        token.kind in _ADDRESSES for token in [*object_tokens, *target_tokens]
+    ):
+        kinds = CONCRETE
     objects = resources_in(object_tokens, kinds)
     targets = resources_in(target_tokens, kinds)
     if not objects and antecedent and _is_pronoun(object_tokens):
@@ -175,7 +204,7 @@ def _match(
     phrases = _Phrases(verb, object_tokens, target_tokens, objects, targets)
     confidence = _NEEDS[verb.needs](phrases, lexicon)
     if confidence <= 0:
-        return []
+        return _unlocated(phrases, words[order.verb], lexicon)
     if verb.name in _LOOKING:
         # "refer to X", "look in X": what stands behind the preposition is what is looked at
         named = objects or targets
@@ -184,6 +213,17 @@ def _match(
     if not targets and verb.needs in ("path", "thing") and verb.name not in ("copy", "move"):
         target = ""
     return [Act(verb.name, entry, target, confidence) for entry in (objects[:8] or [_phrase(object_tokens)])]
+
+
+def _unlocated(phrases: _Phrases, word: str, lexicon: Vocabulary) -> list[Act]:
+    """An act on something stored that the text names without a path, address or host."""
+    verb = phrases.verb
+    thing = stored_thing(verb.name, word, phrases.object, lexicon)
+    head = [token.low for token in _until_stop(phrases.object)[:8]]
+    if thing is None and not (verb.needs in ("url", "private", "outward") and verb.nouns.within(head)):
+        return []
+    definite = thing is not None and thing.definite
+    return [Act(verb.name, _phrase(phrases.object), _phrase(phrases.target), _UNLOCATED, definite)]
 
 
 def _subject(tokens: list[Token], order: Order) -> list[Token]:
@@ -262,6 +302,10 @@ def _url(phrases: _Phrases, lexicon: Vocabulary) -> float:
     if any(token.kind == HOST for token in phrases.object):
         # "get variations (first.com, second.dev)" fetches nothing
         return 0.0 if any(token.low == "(" for token in phrases.object) else 0.9
+    if phrases.verb.name == "download" and any(
+        token.kind == PATH and token.low.endswith(_SCRIPTS) for token in phrases.object
+    ):
+        return 0.8
     followed = phrases.verb.name == "follow" and "://" in "".join(phrases.objects)
     return 0.9 if followed else 0.0
 
@@ -293,7 +337,7 @@ def _thing(phrases: _Phrases, lexicon: Vocabulary) -> float:
     if name in ("commit", "push") and not any(token.kind != PUNCTUATION for token in phrases.both):
         return 0.7
     if phrases.verb.nouns.within(words) or (
-        name == "push" and phrases.verb.nouns.within([t.low for t in phrases.target])
+        name in ("push", "schedule") and phrases.verb.nouns.within([t.low for t in phrases.target])
     ):
         return 0.8
     return 0.7 if name == "install" and any(token.code for token in phrases.object) else 0.0

@@ -115,9 +115,8 @@ def fence_commands(text: str, line: int) -> tuple[list[FoundCommand], list[tuple
         start = index
         command, index = _logical(PROMPT.sub("", raw, count=1) if asks else raw, lines, index)
         command = command.strip()
-        if command in ("...", "…") or (stripped.startswith(_NOT_A_COMMAND) and not asks):
-            block.drop(command, start)
-        elif not program_shaped(command):
+        marked = stripped.startswith(_NOT_A_COMMAND) and not asks
+        if marked or command in ("...", "…") or not program_shaped(command):
             block.drop(command, start)
         elif _STATE.match(command) and not _SIMPLE.search(command) and index <= last:
             block.state.append(command)

@@ -12,7 +12,7 @@ from conjunct.directives.fence_marks import Difference, difference
 from conjunct.directives.fences import compile_fence
 from conjunct.directives.hidden import HiddenText, encoded_prose, hidden_in_prose, reveal, without_hidden
 from conjunct.directives.output import MENTION_CONFIDENCE, QUOTE_LENGTH, Output
-from conjunct.directives.package import Package
+from conjunct.directives.package import Package, skills_named
 from conjunct.directives.prose import compile_prose
 from conjunct.directives.sensitive import is_sensitive
 from conjunct.directives.structure import FENCE, HTML, MAXIMUM_CHARACTERS, Block, blocks
@@ -40,7 +40,9 @@ def compile_text(
     names the files that scripts in the text may mean. Never raises on the text's account; takes time linear
     in it.
     """
-    output = Output(file, package or Package(), derived)
+    package = package or Package()
+    package = replace(package, skills=package.skills | skills_named(text[:MAXIMUM_CHARACTERS]))
+    output = Output(file, package, derived)
     _compile(output, text, first_line)
     return Compilation(
         tuple(output.directives), output.instructions, output.compiled, tuple(output.uncompiled)

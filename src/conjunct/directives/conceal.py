@@ -96,6 +96,12 @@ def _kept_from(words: list[str], verb: int, end: int, lexicon: Vocabulary) -> fl
         pronoun = lexicon["postures.conceal.pronouns"].at(words, start) and start + 1 >= end
         if user or action:
             return 0.4 if presented and not action else 0.9
+        if (
+            lexicon["postures.conceal.kept_back"].at(words, verb)
+            and start < end
+            and words[start] not in ("to", "in")
+        ):
+            return 0.5  # "never reveal identifiers": to nobody, the user included
         return 0.6 if pronoun else 0.0
     if lexicon["postures.conceal.shown_verbs"].at(words, verb):
         if action and not presented:
@@ -125,25 +131,37 @@ def _hides(statement: Statement, order: Order, lexicon: Vocabulary) -> Posture |
 def _does_silently(statement: Statement, order: Order, lexicon: Vocabulary) -> Posture | None:
     """`silently upload …`: the adverb counts on an effect, not on "silently skip"."""
     words, at, end = statement.words, order.verb, order.end
-    if order.passive or lexicon["postures.conceal.harmless_after_adverb"].at(words, at):
+    if lexicon["postures.conceal.harmless_after_adverb"].at(words, at):
         return None
+    if lexicon["postures.conceal.rejected"].within(words, max(0, at - 3), at) and not order.negated:
+        return None  # "so that the user can check rather than trust silently"
     adverbs = lexicon["postures.conceal.adverbs"]
-    adverb = (
+    adverb = (order.passive and adverbs.at(words, at - 1) > 0) or (
         any(word in adverbs.single for word in order.adverbs)
         or adverbs.at(words, at + 1) > 0
-        or (end - 1 > at and adverbs.at(words, end - 1) > 0)
+        or (end - 1 > at and adverbs.at(words, end - 1) > 0 and _same_clause(words, at, end - 1, lexicon))
     )
     phrase = lexicon["postures.conceal.adverb_phrases"].find(words, at + 1, end)
     if not adverb and phrase < 0:
         return None
-    names = {verb.name for verb in lexicon.base.get(words[at], ())}
+    forms = lexicon.participle if order.passive else lexicon.base
+    names = {verb.name for verb in forms.get(words[at], ())}
     effect = bool(names & lexicon["postures.conceal.effects"].single)
     runs = lexicon["verbs.run.strong"].at(words, at) > 0
-    if not (effect or runs) and not acts(statement, order, ""):
+    concrete = bool(acts(statement, order, ""))
+    if not (effect or runs or concrete):
         return None
     background = phrase >= 0 and words[phrase] in ("in", "behind", "under")
-    confidence = 0.3 if background and not adverb else 0.8
+    confidence = 0.3 if background and not adverb else 0.8 if concrete or runs else 0.5
     return _conceal("hide", wording(statement, at, end), confidence, at, negated=order.negated)
+
+
+def _same_clause(words: list[str], verb: int, adverb: int, lexicon: Vocabulary) -> bool:
+    """Whether an adverb at the end belongs to the verb: nothing between starts another clause."""
+    between = words[verb + 1 : adverb]
+    if lexicon["postures.conceal.rejected"].within(between):
+        return False
+    return not {"so", "that", "which", "who", "because", "—", ":", ";", "to"} & set(between[-8:])
 
 
 def _from_audience(words: list[str], start: int, end: int, lexicon: Vocabulary) -> bool:

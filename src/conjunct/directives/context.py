@@ -32,6 +32,8 @@ class Context:
     """In a block quotation that is not an utterance (a call-out)."""
     routing: bool = False
     """Under a heading like "When not to use": only handing over to other skills is ordered here."""
+    prohibits: bool = False
+    """The lead-in says only that what follows must not be done ("Don't:")."""
     verb: str = ""
     """The verb of the lead-in, for items that have none ("Save as follows: totals → `a.md`")."""
 
@@ -58,10 +60,12 @@ class Surroundings:
         block = self.blocks[index]
         kind = ""
         alternative = ""
-        routing = False
+        routing = prohibits = elsewhere = False
         conditions: list[Condition] = []
         for level, heading in enumerate(block.headings, start=1):
             conditions.extend(self._heading_conditions.get(heading, ()))
+            if level == len(block.headings) and _bare_prohibition(heading):
+                prohibits, elsewhere = True, kind == "mention"
             kind = _within(kind, self._heading(heading), block, level == len(block.headings))
             routing = (routing or self._routes(heading)) and kind == "mention"
             if self._option(heading):
@@ -71,11 +75,14 @@ class Surroundings:
         verb = ""
         descriptive = kind == "descriptive"
         ordered = False
+        elsewhere = elsewhere or (mention and not prohibits)
         lead = block.lead
         for _ in range(12):
             if lead < 0:
                 break
             shown, describes, asks = self._leads(lead, block.kind == FENCE)
+            bare = shown and _bare_prohibition(self.blocks[lead].text)
+            prohibits, elsewhere = prohibits or bare, elsewhere or (shown and not bare)
             mention = mention or shown
             descriptive = descriptive or describes
             ordered = ordered or asks
@@ -97,6 +104,7 @@ class Surroundings:
             alternative=alternative,
             quoted=block.quoted and not mention,
             routing=routing,
+            prohibits=prohibits and not elsewhere and polarity(block.text) == 0,
             verb=verb,
         )
 
@@ -199,6 +207,16 @@ def _prohibits(words: list[str]) -> bool:
     """`don't ask …`: a prohibition with its verb."""
     length = vocabulary()["headings.prohibiting"].at(words, 0)
     return 0 < length < len(words) and words[length] in vocabulary().imperative
+
+
+def _bare_prohibition(text: str) -> bool:
+    """`Don't:`, `You must never:`: a lead-in that is a prohibition and nothing else."""
+    words = [word for word in _words(text) if word[0].isalnum()]
+    lexicon = vocabulary()
+    return 0 < len(words) <= 4 and len(words) in (
+        lexicon["headings.lead_prohibited"].at(words, 0),
+        lexicon["headings.prohibition"].at(words, 0),
+    )
 
 
 def _lead(text: str, to_fence: bool) -> tuple[bool, bool, bool]:

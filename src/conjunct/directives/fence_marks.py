@@ -22,7 +22,7 @@ _DEPTH: Final = 20
 
 @dataclass(slots=True)
 class Pair:
-    """One outermost code block: lines of its two marks (from 0), its information string, and what is nested."""
+    """One outermost code block: lines of its two marks (from 0), its language, and what is nested."""
 
     opened: int
     info: str

@@ -66,6 +66,10 @@ def _shell(output: Output, block: Block, context: Context, *, confidence: float)
             alternative=group,
         )
         output.emit(context, directive)
+        for fetch in downloads(command.text, output.file, command.line, output.folder, mention=command.bad)[
+            1:
+        ]:
+            output.emit(context, fetch)
         if not (context.mention or command.bad):
             output.instructions += 1
             output.compiled += 1

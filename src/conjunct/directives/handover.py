@@ -6,6 +6,7 @@ import re
 
 from conjunct.directives.acts import resources_in
 from conjunct.directives.mood import Order
+from conjunct.directives.package import Package
 from conjunct.directives.posture import Posture, wording
 from conjunct.directives.tokens import CODE, HOST, PATH, PUNCTUATION, URL, WORD, Statement, Token
 from conjunct.directives.vocabulary import Vocabulary, vocabulary
@@ -15,7 +16,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_]*(?:[-:][a-z0-9_]+)+|[a-z0-9][a-z0-9_-]{2,
 _COMPOUND = re.compile(r"[a-z0-9][a-z0-9_]*(?:[-:][a-z0-9_]+)+")
 
 
-def delegations(statement: Statement, found: list[Order], own_name: str) -> list[Posture]:
+def delegations(statement: Statement, found: list[Order], package: Package) -> list[Posture]:
     """`use the pdf-maker skill`, `ask ledger-export to …`; a skill that names itself delegates nothing."""
     lexicon = vocabulary()
     result = []
@@ -25,12 +26,51 @@ def delegations(statement: Statement, found: list[Order], own_name: str) -> list
         for index in range(order.verb + 1, order.end):
             if statement.tokens[index].kind == PUNCTUATION and statement.words[index] not in (",", "("):
                 break
-            posture = _delegation(statement, order, index, lexicon)
-            if posture is not None:
-                if posture.target != own_name.lower():
-                    result.append(posture)
+            several = _several(statement, order, index, lexicon)
+            posture = _delegation(statement, order, index, lexicon) or _sibling(
+                statement, order, index, package
+            )
+            if posture is not None and posture.target != package.name.lower():
+                several.append(posture)
+            result.extend(several)
+            if several or posture is not None:
                 break
     return result
+
+
+def _several(statement: Statement, order: Order, index: int, lexicon: Vocabulary) -> list[Posture]:
+    """`use draw/paint skills`: several names in one word."""
+    token, at = statement.tokens[index], order.verb
+    parts = token.low.split("/")
+    following = statement.words[index + 1] if index + 1 < len(statement.words) else ""
+    if len(parts) < 2 or following not in lexicon["postures.delegate.nouns"].single:
+        return []
+    if not lexicon["postures.delegate.verbs"].at(statement.words, at) or not all(map(_NAME.fullmatch, parts)):
+        return []
+    object_ = wording(statement, index + 2, order.end)
+    return [
+        Posture(DirectiveKind.DELEGATE, statement.words[at], object_, part, 0.7, at, order.negated)
+        for part in parts[:4]
+    ]
+
+
+def _sibling(statement: Statement, order: Order, index: int, package: Package) -> Posture | None:
+    """`use chart-maker for the plot`, where text or registry know a skill of that name."""
+    token, words, at = statement.tokens[index], statement.words, order.verb
+    name = token.low.strip("/`$@*")
+    if name not in package.skills or not vocabulary()["postures.delegate.naming"].at(words, at):
+        return None
+    if index > at + 3 and words[index - 1] not in ("and", "or", ","):
+        return None
+    return Posture(
+        DirectiveKind.DELEGATE,
+        words[at],
+        wording(statement, index + 1, order.end),
+        name,
+        0.7,
+        at,
+        order.negated,
+    )
 
 
 def _delegation(statement: Statement, order: Order, index: int, lexicon: Vocabulary) -> Posture | None:
@@ -98,6 +138,10 @@ def memories(statement: Statement, found: list[Order]) -> list[Posture]:
             )
             continue
         target, where = _agent_file(statement, at + 1, end, lexicon)
+        if target in ("in memory", "into memory") and lexicon["postures.remember.volatile"].within(
+            words, at + 1, where
+        ):
+            continue  # "keep the buffer in memory" is about a program
         verb = order.passive or lexicon["postures.remember.verbs"].at(words, at) > 0
         if target and verb and _is_destination(words, at, where, lexicon):
             object_ = wording(statement, at + 1, max(at + 1, where - 1))
@@ -133,12 +177,14 @@ def _is_destination(words: list[str], verb: int, target: int, lexicon: Vocabular
     """Whether the target is written to: behind a preposition, or the object of a verb of editing."""
     if lexicon["postures.remember.direct"].at(words, verb) and target <= verb + 5:
         return True
+    if lexicon["postures.remember.into"].at(words, target):
+        return True
     for index in range(target - 1, max(verb, target - 5), -1):
         if lexicon["postures.remember.into"].at(words, index):
             return True
         if words[index] in lexicon.imperative:
             return False  # "to match your agent's memory location"
-    return lexicon["postures.remember.into"].at(words, target) > 0
+    return False
 
 
 def _agent_file(statement: Statement, start: int, end: int, lexicon: Vocabulary) -> tuple[str, int]:

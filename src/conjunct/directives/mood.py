@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from conjunct.directives.positions import gerund_at, is_verb
 from conjunct.directives.tokens import (
-    CODE,
-    CONCRETE,
-    EMAIL,
-    HOST,
     LINK,
     PUNCTUATION,
-    URL,
     WORD,
     Statement,
     Token,
@@ -21,9 +17,6 @@ from conjunct.directives.vocabulary import Vocabulary, vocabulary
 
 _CLAUSE_MARKS: Final = frozenset({",", ";", ":", "—", "→", "=>", "->", "(", "-", "--", ".", "!"})
 _CONJUNCTIONS: Final = frozenset({"and", "then", "or", "but"})
-_COPULAS: Final = frozenset(
-    {"is", "are", "was", "were", "has", "should", "must", "can", "will", "may", "=", "vs"}
-)
 _INDIRECT: Final = frozenset({"how", "whether", "which", "what", "why", "where", "who"})
 _MAXIMUM_OPENING: Final = 14
 
@@ -52,7 +45,7 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
     lexicon = vocabulary()
     tokens, words = statement.tokens, statement.words
     found: list[Order] = []
-    if not words or words[-1] == "?":
+    if not words or _asks(words, lexicon):
         return found
     if lexicon.verbal.isdisjoint(words) and not any(word.endswith("ing") for word in words):
         return found
@@ -68,8 +61,12 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
         if token.kind == PUNCTUATION:
             if token.low in _CLAUSE_MARKS:
                 start = start or bool(found) or after_condition or token.low not in {",", "(", "and"}
-                adverbial = words[0] in lexicon["verbs.adverbials"].single
-                if token.low == "," and not found and not after_condition and index <= 8 and adverbial:
+                if token.low == "(" and index + 1 < len(words):
+                    start = start or words[index + 1] in lexicon["verbs.parenthetic"].single
+                opening = _behind_label(words)
+                adverbial = words[opening] in lexicon["verbs.adverbials"].single
+                early = opening < index <= opening + 8
+                if token.low == "," and not found and not after_condition and early and adverbial:
                     start = True  # "For each file, upload it": a short adverbial before the order
             continue
         if token.low in _CONJUNCTIONS and index and (found or after_condition):
@@ -85,11 +82,27 @@ def orders(statement: Statement, excluded: frozenset[int] = frozenset()) -> list
             if token.kind != LINK:
                 start = False
     found.extend(_instrumental(tokens, words, excluded, lexicon, found))
+    found.extend(_by_doing(tokens, words, excluded, lexicon, found))
     found.extend(_passives(tokens, words, excluded, lexicon, {order.verb for order in found}))
     found.extend(_modals(tokens, words, excluded, lexicon, {order.verb for order in found}))
     found.sort(key=lambda order: order.verb)
     found = _spread_negation(found, tokens, words)
     return _bounded(found, tokens, excluded)
+
+
+def _asks(words: list[str], lexicon: Vocabulary) -> bool:
+    """Whether a statement is a question; "Send it there, will you?" and "Answer one thing: why?" order."""
+    if words[-1] != "?":
+        return False
+    return words[0] in lexicon["verbs.interrogatives"].single or (
+        words[0] not in lexicon.imperative and ":" not in words
+    )
+
+
+def _behind_label(words: list[str]) -> int:
+    """Index of the first word behind a label ("Validation: after …"), or 0."""
+    at = next((index for index, word in enumerate(words[:6]) if word in (":", "—")), -1) + 1
+    return at if at < len(words) else 0
 
 
 def _described(tokens: list[Token], lexicon: Vocabulary) -> int:
@@ -117,7 +130,7 @@ def _open(
         if length := lexicon["verbs.openers"].at(words, index):
             index += length
             addressed = True
-        elif (length := lexicon["verbs.by_openers"].at(words, index)) and _gerund_at(
+        elif (length := lexicon["verbs.by_openers"].at(words, index)) and gerund_at(
             words, index + length, lexicon
         ):
             index += length
@@ -132,7 +145,7 @@ def _open(
             addressed = True
             optional = optional or kind == "may"
             negated = negated or no
-        elif words[index] in ("avoid", "refrain", "without", "stop") and _gerund_at(
+        elif words[index] in ("avoid", "refrain", "without", "stop") and gerund_at(
             words, index + 1 + (words[index] == "refrain"), lexicon
         ):
             negated = True
@@ -150,74 +163,12 @@ def _open(
         return None
     word = words[index]
     if gerund:
-        if not _gerund_at(words, index, lexicon):
+        if not gerund_at(words, index, lexicon):
             return None
-    elif word not in lexicon.imperative or not _position(tokens, words, index, first, coordinated, lexicon):
+    elif word not in lexicon.imperative or not is_verb(tokens, words, index, first, coordinated, lexicon):
         return None
     return Order(
         first, index, len(tokens), negated, optional, False, tuple(adverbs), addressed or index > first
-    )
-
-
-def _position(
-    tokens: list[Token], words: list[str], index: int, first: int, coordinated: bool, lexicon: Vocabulary
-) -> bool:
-    """Whether the word at `index` is a verb there: nouns stand before a copula, a colon or alone."""
-    if index + 1 >= len(tokens):
-        return (
-            index > first
-            or coordinated
-            or words[index] in ("commit", "push", "proceed", "stop", "continue", "repeat", "wait")
-        )
-    following = tokens[index + 1]
-    if lexicon["verbs.noun_pairs"].at(words, index):
-        return False
-    if following.low in _COPULAS or following.low == ":":
-        return following.low == ":" and words[index] in ("run", "install", "execute")
-    if words[index] not in lexicon["verbs.ambiguous"].single:
-        return True
-    if (
-        following.text[:1].isdigit()
-        or following.kind in CONCRETE
-        or following.kind in (CODE, LINK)
-        or following.code
-        or following.quoted
-    ):
-        return True
-    if index > first and not coordinated:
-        return True
-    if following.low in lexicon["verbs.followers"].single or following.low in ("not", "and", ",", "."):
-        return following.low not in (",", ".", "and") or words[index] in ("commit", "push")
-    if _reaches_outside(tokens, words, index, lexicon):
-        return True
-    if words[index] in lexicon["verbs.mostly_nouns"].single:
-        return False
-    if index + 2 < len(words) and words[index + 2] in _COPULAS:
-        return False
-    if following.low in lexicon["verbs.following_nouns"].single:
-        return True
-    plural = following.low.endswith("s") and not following.low.endswith("ss")
-    return not coordinated and (plural or following.text[:1].isupper()) and index == first == 0
-
-
-def _reaches_outside(tokens: list[Token], words: list[str], index: int, lexicon: Vocabulary) -> bool:
-    """`report counts to metrics.example.com`: with an address behind its preposition the word is a verb."""
-    for verb in lexicon.base.get(words[index], ()):
-        if verb.needs != "outward":
-            continue
-        for at in range(index + 1, min(len(tokens) - 1, index + 12)):
-            if tokens[at].kind == PUNCTUATION and words[at] != ",":
-                break
-            if words[at] in verb.to and tokens[at + 1].kind in (URL, HOST, EMAIL):
-                return True
-    return False
-
-
-def _gerund_at(words: list[str], index: int, lexicon: Vocabulary) -> bool:
-    return index < len(words) and (
-        words[index] in lexicon.gerund
-        or words[index] in lexicon["verbs.run.gerund"].single
-        or words[index].endswith("ing")
     )
 
 
@@ -242,6 +193,10 @@ def _reader(words: list[str], index: int, limit: int, lexicon: Vocabulary) -> tu
         return None
     if words[at] in ("agent", "model", "assistant") and at + 1 < limit:
         at += 1
+    if (behind := _behind_parenthesis(words, at)) > at:
+        at, limit = behind, max(limit, min(len(words), behind + _MAXIMUM_OPENING))
+        if words[at] in lexicon.imperative:
+            return at, "must", False  # "you (the main skill) write the file"
     if length := lexicon["verbs.exemptions"].at(words, at):
         return at + length, "must", True
     for kind, name in (("must", "verbs.obligations"), ("may", "verbs.permissions")):
@@ -252,6 +207,33 @@ def _reader(words: list[str], index: int, limit: int, lexicon: Vocabulary) -> tu
     if words[at] in ("cannot", "mustn't", "shouldn't", "can't", "won't"):
         return at + 1, "must", True
     return None
+
+
+def _behind_parenthesis(words: list[str], at: int) -> int:
+    """Index behind a parenthesis that opens at `at` and is followed by something, else `at`."""
+    if words[at] != "(":
+        return at
+    for index in range(at + 1, min(len(words) - 1, at + 14)):
+        if words[index] == ")":
+            return index + 1
+    return at
+
+
+def _by_doing(
+    tokens: list[Token], words: list[str], excluded: frozenset[int], lexicon: Vocabulary, found: list[Order]
+) -> list[Order]:
+    """What an order is to be done by: `verify by reading the code`."""
+    result = []
+    taken = {order.verb for order in found}
+    for order in found:
+        for index in range(order.verb + 1, min(len(tokens) - 1, order.verb + 12)):
+            if index in excluded or (tokens[index].kind == PUNCTUATION and words[index] != ","):
+                break
+            verb = index + 1
+            if words[index] == "by" and words[verb] in lexicon.gerund and verb not in taken:
+                taken.add(verb)
+                result.append(replace(order, start=index, verb=verb))
+    return result
 
 
 def _instrumental(

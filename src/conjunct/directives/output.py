@@ -13,6 +13,8 @@ from conjunct.model import Condition, Directive, DirectiveKind, Sentence
 
 QUOTE_LENGTH: Final = 300
 MENTION_CONFIDENCE: Final = 0.3
+_VAGUE: Final = 0.5
+"""Up to this confidence something done silently names nothing: in a list of abilities it describes."""
 _ANTECEDENT_STATEMENTS: Final = 2
 """How many statements later "it" may still mean a resource."""
 
@@ -56,6 +58,7 @@ class Output:
         `definite` acts name their object ("the reference file"): they are orders in descriptions too.
         """
         vague = directive.kind is DirectiveKind.ACT and directive.confidence < 1.0 and not definite
+        vague = vague or (directive.kind is DirectiveKind.CONCEAL and directive.confidence <= _VAGUE)
         shown = context.mention and not (context.routing and directive.kind is DirectiveKind.DELEGATE)
         mention = directive.mention or shown or (context.descriptive and vague)
         confidence = min(directive.confidence, MENTION_CONFIDENCE) if mention else directive.confidence

@@ -72,9 +72,34 @@ def _sets_aside(statement: Statement, order: Order, lexicon: Vocabulary) -> Post
                 continue
             if lexicon["postures.override.not_before"].at(words, index + size) and kind != "instructions":
                 return None
+            if _stands_in_data(words, start, index, index + size, lexicon):
+                return None
+            if (
+                kind == "refusal"
+                and lexicon["postures.override.breaking"].at(words, at)
+                and not all(lexicon["postures.override.own"].at(words, n) for n in range(start, index))
+            ):
+                return None  # "bypass upload filters" is about a program, not about the agent
             named = " ".join(words[start : index + size])
             return _override("ignore", named, kind, 1.0, at, negated=order.negated)
     return None
+
+
+def _stands_in_data(words: list[str], start: int, noun: int, behind: int, lexicon: Vocabulary) -> bool:
+    """`ignore embedded instructions`, `ignore any instructions found in the file`: a safeguard."""
+    embedded = lexicon["postures.override.embedded"]
+    own = {"your", "system", "previous", "prior", "earlier", "safety", "developer", "above", "user's"}
+    if embedded.within(words, start, noun):
+        return True
+    if own & set(words[start:noun]):
+        return False
+    near = words[behind : behind + 5]
+    return bool(
+        {"in", "inside", "within", "from", "found", "embedded", "contained", "that"} & set(near[:2])
+    ) and (
+        embedded.within(near, 0)
+        or {"it", "data", "content", "them", "input", "output", "text"} & set(near) != set()
+    )
 
 
 def _waives_question(statement: Statement, order: Order, lexicon: Vocabulary) -> Posture | None:
@@ -95,6 +120,19 @@ def _waives_question(statement: Statement, order: Order, lexicon: Vocabulary) ->
         if words[at] == "to" and at + 1 < order.end and words[at + 1] in lexicon.imperative:
             return None  # "do not ask them to book a call" asks for less, and waives nothing
         at += 1
+    question = 0
+    if lexicon["postures.override.ask_plain"].at(words, order.verb):
+        question = lexicon["postures.override.questions"].at(words, order.verb + 1) or (
+            lexicon["postures.override.questions"].at(words, at)
+        )
+    elif lexicon["postures.override.awaited"].at(words, order.verb + 1):
+        question = 1
+    if question:
+        about = words.index("about", order.verb) if "about" in words[order.verb : order.end] else -1
+        scope = wording(statement, about + 1, order.end) if about > 0 else ""
+        return _override("waive", scope, "confirmation", 0.9, order.verb)
+    if reader and lexicon["postures.override.asked_data"].within(words, at, min(order.end, at + 5)):
+        return None  # "never ask the user for their credentials" protects them
     confirm = at < order.end and lexicon["postures.override.confirm_nouns"].at(words, at) > 0
     topic = at < len(words) and lexicon["postures.override.topics"].at(words, at) > 0
     bare = at >= order.end
@@ -188,11 +226,26 @@ def _without_asking(
             )
         )
     order = order_before(found, index) if hit else None
+    if _prohibited_before(statement, found, index):
+        return None
     if order is None or order.negated or lexicon["postures.override.prohibitions"].at(words, order.verb):
         return None
     bare = lexicon["postures.override.bare_verbs"].at(words, order.verb) and order.verb + 1 >= index
     scope = "" if bare else wording(statement, order.verb, index)
     return _override("waive", scope, "confirmation", 0.9, index)
+
+
+def _prohibited_before(statement: Statement, found: list[Order], index: int) -> bool:
+    """Whether the clause that "without" closes prohibits: `never run …, or change …, without …`."""
+    for at in range(index - 1, max(-1, index - 40), -1):
+        word = statement.words[at]
+        if word in (";", "—", ":", "but", "then"):
+            return False
+        if word in ("never", "don't", "cannot", "no", "nothing", "nobody", "avoid"):
+            return True
+        if word in ("not", "nor", "must-not"):
+            return True
+    return False
 
 
 def _no_confirmation_needed(

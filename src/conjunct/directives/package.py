@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -23,6 +25,12 @@ INTERPRETERS: Final[Mapping[str, str]] = {
     "r": "Rscript",
 }
 
+_SKILL_NAME = re.compile(
+    r"[`*]{1,2}([A-Za-z0-9]{2,40}(?:-[A-Za-z0-9]{1,40}){1,6})[`*]{1,2} skills?\b"
+    r"|\bskill [`*]{1,2}([A-Za-z0-9]{2,40}(?:-[A-Za-z0-9]{1,40}){1,6})[`*]{1,2}"
+    r"|\.\./([A-Za-z0-9]{2,40}(?:-[A-Za-z0-9]{1,40}){0,6})/SKILL\.md"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Package:
@@ -31,6 +39,8 @@ class Package:
     name: str = ""
     paths: frozenset[str] = frozenset()
     by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    skills: frozenset[str] = frozenset()
+    """Names of other skills that the registry or the text itself knows as skills."""
 
     def locate(self, name: str) -> str:
         """The member that `name` means, or an empty string: exact path first, then a unique base name."""
@@ -43,13 +53,19 @@ class Package:
         return found[0] if len(found) == 1 else ""
 
 
-def package_of(paths: Iterable[str], name: str = "") -> Package:
-    """A package with these members."""
+def skills_named(text: str) -> frozenset[str]:
+    """Names that a text calls skills: "the `chart-maker` skill", "../chart-maker/SKILL.md"."""
+    found = _SKILL_NAME.finditer(text)
+    return frozenset(next(filter(None, match.groups())).lower() for match in itertools.islice(found, 400))
+
+
+def package_of(paths: Iterable[str], name: str = "", skills: Iterable[str] = ()) -> Package:
+    """A package with these members, among `skills`."""
     members = frozenset(paths)
     names: dict[str, list[str]] = {}
     for path in sorted(members):
         names.setdefault(posixpath.basename(path), []).append(path)
-    return Package(name, members, {name: tuple(group) for name, group in names.items()})
+    return Package(name, members, {name: tuple(group) for name, group in names.items()}, frozenset(skills))
 
 
 def script_command(path: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Final
 
@@ -13,17 +12,21 @@ from conjunct.directives.conditions import Conditioned, read_conditions
 from conjunct.directives.context import Context
 from conjunct.directives.foreign import is_foreign
 from conjunct.directives.handover import delegations, memories
+from conjunct.directives.inline import inline_commands, run_directive
 from conjunct.directives.mood import Order, orders
-from conjunct.directives.output import MENTION_CONFIDENCE, Output, quote
+from conjunct.directives.output import Output, quote
 from conjunct.directives.override import overrides
 from conjunct.directives.package import script_command
-from conjunct.directives.posture import order_before
-from conjunct.directives.structure import CELL, Block
-from conjunct.directives.tokens import CODE, PATH, PUNCTUATION, URL, Statement, statements
+from conjunct.directives.structure import Block
+from conjunct.directives.tokens import EMAIL, HOST, PATH, PUNCTUATION, URL, Statement, statements
 from conjunct.directives.vocabulary import vocabulary
 from conjunct.model import Condition, Directive, DirectiveKind
 
 _QUOTED_TOKENS: Final = 3
+_DOCUMENTS: Final = (".md", ".mdx", ".txt", ".markdown", ".rst")
+_ARROWS: Final = frozenset({"→", "->", "=>"})
+_CONDUCT: Final = (DirectiveKind.OVERRIDE, DirectiveKind.CONCEAL)
+_MEANS: Final = frozenset({"using", "following", "per", "via", "against"})
 _WRITING: Final = frozenset({"append", "edit", "write", "schedule", "set"})
 
 
@@ -32,7 +35,7 @@ def compile_prose(output: Output, block: Block, context: Context) -> tuple[Condi
     if block.item < 0:
         output.conditions = ()
     for line, command in _usage_lines(output, block):
-        output.emit(context, _run(output, line, command, command, confidence=0.8))
+        output.emit(context, run_directive(output, line, command, command, confidence=0.8))
     inherited: tuple[Condition, ...] = ()
     for statement in statements(block.text, block.line):
         inherited = _statement(output, statement, context, block)
@@ -63,7 +66,9 @@ def _statement(output: Output, statement: Statement, context: Context, block: Bl
     for order in found:
         conditions = conditioned.of(order.start, order.end) if conditioned.conditions else own
         understood |= _order(output, statement, order, context, conditions, remembered)
-    _inline(output, statement, found, context, own, block)
+    if not found and _placed(output, statement, context, own):
+        return own
+    inline_commands(output, statement, found, context, own, block)
     _quoted(output, statement, context)
     for resource in resources_in(statement.tokens)[:1]:
         output.refer(resource)
@@ -74,6 +79,44 @@ def _statement(output: Output, statement: Statement, context: Context, block: Bl
     if found or obeyed:
         output.count(context, new or understood, statement)
     return own
+
+
+def _placed(
+    output: Output, statement: Statement, context: Context, conditions: tuple[Condition, ...]
+) -> bool:
+    """`totals → totals.md` behind "Save as follows:": an item without a verb has that of its lead-in.
+
+    Without such a lead-in, an arrow to an address is an instruction that was not understood.
+    """
+    lexicon = vocabulary()
+    tokens = statement.tokens
+    at = next((index for index, token in enumerate(tokens[:40]) if token.low in _ARROWS), 0)
+    if not at or at + 1 >= len(tokens):
+        return False
+    behind = resources_in(tokens[at + 1 :])
+    if not behind:
+        return False
+    outside = any(token.kind in (URL, HOST, EMAIL) for token in tokens[at + 1 :])
+    verb = context.verb if context.verb in lexicon["verbs.placing"].single else ""
+    if not verb:
+        if outside and not context.descriptive:
+            output.count(context, False, statement)
+        return outside
+    start, end = tokens[0].start, tokens[at - 1].end
+    directive = Directive(
+        DirectiveKind.ACT,
+        output.file,
+        statement.line,
+        quote(statement),
+        verb="send" if outside else "append",
+        object=statement.text[: end - start][:200],
+        target=behind[0][:200],
+        conditions=conditions,
+        confidence=0.8,
+    )
+    output.emit(context, directive)
+    output.count(context, True, statement)
+    return True
 
 
 def _quoted(output: Output, statement: Statement, context: Context) -> None:
@@ -138,12 +181,18 @@ def _conduct(
 ) -> bool:
     """Directives about conduct; returns whether one of them writes to memory."""
     excluded = conditioned.excluded
+    if context.prohibits:
+        # "Don't:" above a list: what an item asks for is asked not to be done
+        found = [replace(order, negated=True) for order in found]
+        context = replace(context, mention=False)
     postures = [
         *overrides(statement, found, excluded),
         *concealments(statement, found, excluded),
-        *delegations(statement, found, output.package.name),
+        *delegations(statement, found, output.package),
         *memories(statement, found),
     ]
+    if context.prohibits:
+        postures = [posture for posture in postures if posture.kind in _CONDUCT]
     for posture in postures:
         output.emit(
             context,
@@ -174,7 +223,7 @@ def _order(
     """The script or the acts of one order; true when it was understood, even as no directive."""
     script = _script(output, statement, order)
     if script:
-        directive = _run(output, statement.line, quote(statement), script, confidence=0.9)
+        directive = run_directive(output, statement.line, quote(statement), script, confidence=0.9)
         output.emit(context, replace(directive, conditions=conditions, mention=order.negated))
         return True
     before = resources_in(statement.tokens[: order.verb])
@@ -201,8 +250,37 @@ def _order(
                 mention=order.negated,
                 confidence=act.confidence * (0.5 if order.optional else 1.0),
             ),
+            definite=act.definite,
         )
-    return bool(found)
+    consulted = _consults(output, statement, order, context, conditions)
+    return bool(found) or consulted
+
+
+def _consults(
+    output: Output, statement: Statement, order: Order, context: Context, conditions: tuple[Condition, ...]
+) -> bool:
+    """`write the packet using references/format.md`: the named document is read first."""
+    lexicon = vocabulary()
+    tokens, words = statement.tokens, statement.words
+    consulted = False
+    for index in range(order.verb + 1, order.end):
+        token = tokens[index]
+        if token.kind != PATH or not token.low.endswith(_DOCUMENTS):
+            continue
+        means = any(words[at] in _MEANS for at in range(max(order.verb + 1, index - 6), index))
+        if not means or lexicon["verbs.run.strong"].at(words, order.verb) or order.negated:
+            continue
+        if any(d.line == statement.line and d.object == token.text for d in output.directives[-4:]):
+            continue
+        consulted = True
+        output.emit(
+            context,
+            Directive(
+                DirectiveKind.ACT, output.file, statement.line, quote(statement), verb="read",
+                object=token.text[:200], conditions=conditions, confidence=0.8,
+            ),
+        )  # fmt: skip
+    return consulted
 
 
 def _installs_itself(output: Output, statement: Statement, act: Act) -> bool:
@@ -241,6 +319,15 @@ def _script(output: Output, statement: Statement, order: Order) -> str:
         command = script_command(located or tokens[index].text)
         if command:
             return command + _argument(statement, index + 1, order.end)
+    following = words[order.verb + 1 : order.verb + 4]
+    if (
+        not order.passive
+        and lexicon["verbs.run.starting"].at(words, order.verb)
+        and (following[:1] == ["it"] or following[:2] == ["the", "script"])
+    ):
+        before = resources_in(statement.tokens[: order.verb], frozenset({PATH}))
+        meant = before[-1] if before else output.antecedent
+        return script_command(meant) if meant and "://" not in meant else ""
     return ""
 
 
@@ -264,76 +351,3 @@ def _argument(statement: Statement, start: int, end: int) -> str:
         ]
         return f" <{'-'.join(words[:3]) or 'file'}>"
     return ""
-
-
-def _inline(
-    output: Output,
-    statement: Statement,
-    found: list[Order],
-    context: Context,
-    conditions: tuple[Condition, ...],
-    block: Block,
-) -> None:
-    """Commands in inline code: ordered by a verb before them or standing alone, else mentioned."""
-    spans = []
-    written = {d.command for d in output.directives[-6:] if d.line == statement.line}
-    for index, token in enumerate(statement.tokens):
-        if token.code and token.kind in (CODE, PATH):
-            command = inline_command(token.text, output.package)
-            if command and not (token.kind == PATH and any(command in entry for entry in written)):
-                spans.append((index, command))
-    words = statement.words
-    joined = any("or" in words[a + 1 : b] for (a, _), (b, _) in itertools.pairwise(spans))
-    group = output.group(statement.line) if joined else ""
-    for index, command in spans:
-        confidence, mention = _how_meant(statement, found, index, block)
-        directive = _run(output, statement.line, quote(statement), command, confidence=confidence)
-        output.emit(context, replace(directive, conditions=conditions, mention=mention, alternative=group))
-
-
-def _how_meant(statement: Statement, found: list[Order], index: int, block: Block) -> tuple[float, bool]:
-    """Confidence of an inline command, and whether it is only mentioned."""
-    lexicon = vocabulary()
-    tokens, words = statement.tokens, statement.words
-    order = order_before(found, index)
-    negated = (order is not None and order.negated) or lexicon["verbs.refusals"].within(
-        words, max(0, index - 3), index
-    )
-    told = (
-        order is not None
-        and index < order.end + 3
-        and (
-            lexicon["verbs.run.base"].at(words, order.verb)
-            or lexicon["verbs.run.gerund"].at(words, order.verb)
-        )
-        > 0
-    )
-    if block.kind == CELL:
-        return MENTION_CONFIDENCE, True
-    if told:
-        return 0.9, negated
-    if tokens[index].kind == PATH:
-        return MENTION_CONFIDENCE, True
-    if (
-        index >= 2
-        and words[index - 1] in (":", "—", "-", "→", "->")
-        and lexicon["resources.command_labels"].within(words, 0, index)
-    ):
-        return 0.9, negated
-    if index == 0 and all(token.kind == PUNCTUATION for token in tokens[1:]):
-        return 0.8, False
-    return 0.4, True
-
-
-def _run(output: Output, line: int, text: str, command: str, *, confidence: float) -> Directive:
-    return Directive(
-        DirectiveKind.RUN,
-        output.file,
-        line,
-        text[:300],
-        verb="run",
-        command=command,
-        language="shell",
-        folder=output.folder,
-        confidence=confidence,
-    )

@@ -21,15 +21,17 @@ _NAMED = re.compile(r"[\w./@+-]{1,300}\.(?:md|markdown|mdx|txt)\b", re.IGNORECAS
 _FOLDERS: Final = ("references/", "reference/")
 
 
-def compile_skill(skill: Skill) -> Compilation:
+def compile_skill(skill: Skill, *, siblings: frozenset[str] = frozenset()) -> Compilation:
     """Everything the prose of a skill tells an agent to do.
+
+    `siblings` are names of other skills of the registry: "use chart-maker" then hands over to one.
 
     Compiled are the description, the body, every Markdown file under `references/`, and every Markdown or
     text file that one of these names. A file that cannot be read counts as one sensitive instruction that was
     not compiled.
     """
     members = {entry.path: entry.size for entry in skill.entries if entry.kind == "file"}
-    package = package_of(members, skill.name)
+    package = package_of(members, skill.name, siblings)
     parts = [
         compile_text(
             skill.declaration.description,
