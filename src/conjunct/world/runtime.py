@@ -31,6 +31,9 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 _HOST_PACKAGES = ("/usr/lib/python3/dist-packages",)
 
 
+SYSTEM_FOLDER = Path("/var/lib/conjunct/runtime")
+
+
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """A finished runtime; made by `ensure_runtime`."""
@@ -102,13 +105,17 @@ class Runtime:
 def ensure_runtime(progress: Callable[[str], None] | None = None, *, folder: Path | None = None) -> Runtime:
     """The runtime of this version of conjunct, built now if this machine does not have it.
 
-    `folder`: where runtimes are kept, by default the system's folder for root and the user's own else. May
+    `folder`: where runtimes are kept, by default the system's folder for root and the user's own else (one
+    that root has built already is used by everybody). May
     be interrupted and started twice at once; a folder with the digest's name is always whole. Raises
     `WorldError` if there is no Python to build with; packages that cannot be had are listed in `missing`.
     """
     digest = runtime_digest()
     base = folder or default_folder()
     root = base / digest[:24]
+    shared = SYSTEM_FOLDER / digest[:24]
+    if not (root / "runtime.json").exists() and folder is None and _made_by_root(shared):
+        root = shared
     if not (root / "runtime.json").exists():
         build_once(base, digest, progress or (lambda line: None))
     facts = json.loads((root / "runtime.json").read_text("utf-8"))
@@ -118,5 +125,13 @@ def ensure_runtime(progress: Callable[[str], None] | None = None, *, folder: Pat
 def default_folder() -> Path:
     """Where runtimes are kept: readable for the user that a world started by root becomes."""
     if os.geteuid() == 0:
-        return Path("/var/lib/conjunct/runtime")
+        return SYSTEM_FOLDER
     return Path(platformdirs.user_data_dir("conjunct")) / "runtime"
+
+
+def _made_by_root(place: Path) -> bool:
+    """Whether there is a whole runtime that only root can change."""
+    try:
+        return (place / "runtime.json").is_file() and place.parent.stat().st_uid == place.stat().st_uid == 0
+    except OSError:
+        return False
