@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -105,6 +107,38 @@ def test_a_worker_that_dies_costs_only_its_own_episode(tmp_path: Path) -> None:
     assert "ended with status 9 twice" in reasons[13][0]
     assert reasons[14] == ("no user namespaces here",)
     assert "KeyError" in reasons[15][0]
+
+
+def test_a_worker_killed_while_idle_is_replaced(tmp_path: Path) -> None:
+    def two_rounds() -> Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], None]:
+        first = yield (spec(1),)
+        for worker in multiprocessing.active_children():
+            worker.kill()
+            worker.join()
+        second = yield (spec(2), spec(3), spec(4))
+        got.extend((*first, *second))
+
+    got: list[Episode] = []
+    with LocalExecutor(_work, workers=2) as executor:
+        drive({"a": two_rounds()}, executor, Store(tmp_path / "s"))
+    assert [(episode.spec.seed, episode.trace.undetermined) for episode in got] == [
+        (number, ()) for number in (1, 2, 3, 4)
+    ]
+
+
+def test_a_worker_whose_vetting_was_killed_ends_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    executor = LocalExecutor(_work, workers=1)
+    with executor:
+        (worker,) = multiprocessing.active_children()
+        ((connection, _),) = executor._workers.items()
+        os.kill(worker.pid or 0, signal.SIGSTOP)
+        executor.submit(spec(1))
+        connection.close()
+        executor._workers.clear()
+        os.kill(worker.pid or 0, signal.SIGCONT)
+        worker.join(10)
+    assert worker.exitcode == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_two_processes_may_write_to_one_store(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import signal
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -79,7 +80,9 @@ class LocalExecutor:
         while self._queue and self._idle:
             connection, spec = self._idle.popleft(), self._queue.popleft()
             self._busy[connection] = spec
-            connection.send_bytes(encode(spec))
+            # A worker that was killed while idle cannot take it; `finished` then sees its end of file.
+            with suppress(OSError):
+                connection.send_bytes(encode(spec))
 
     def finished(self, timeout: float | None = None) -> Iterator[Episode]:
         """Episodes that have ended, in order of ending; waits up to `timeout` seconds for the first."""
@@ -131,4 +134,7 @@ def _serve(connection: Connection, inherited: list[Connection], run_episode: Run
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(place.filename).name}:{place.lineno}"
             episode = undetermined(spec, f"conjunct failed at {where}: {type(error).__name__}: {error}")
-        connection.send_bytes(encode(episode))
+        try:
+            connection.send_bytes(encode(episode))
+        except OSError:
+            return  # The process that asked for it is gone; its next run makes this episode again.
