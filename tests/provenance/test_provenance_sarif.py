@@ -168,10 +168,10 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         read_sarif(tmp_path / "absent.sarif")
 
 
-KEYS = (
-    "locations physicalLocation artifactLocation uri uriBaseId region startLine endLine message text "
-    "ruleId ruleIndex rule index suppressions kind"
-).split()
+KEYS = [
+    *("locations", "physicalLocation", "artifactLocation", "uri", "uriBaseId", "region", "startLine"),
+    *("endLine", "message", "text", "ruleId", "ruleIndex", "rule", "index", "suppressions", "kind"),
+]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=8),
     lambda inner: (
