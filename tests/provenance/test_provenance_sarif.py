@@ -186,7 +186,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(json_values, json_values, json_values)
 def test_any_run_gives_alerts_or_a_usage_error(results: object, tool: object, bases: object) -> None:
     run = {"results": results, "tool": tool, "originalUriBaseIds": bases, "artifacts": bases}

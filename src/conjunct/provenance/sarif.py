@@ -84,7 +84,7 @@ def _alerts(run: dict[str, Any]) -> Iterator[Alert]:
     rules = _list(driver.get("rules"))
     tool = _text(driver.get("name")) or "scanner"
     for result in _list(run.get("results")):
-        if not isinstance(result, dict) or result.get("kind") in _NO_ALERT or _suppressed(result):
+        if not isinstance(result, dict) or _text(result.get("kind")) in _NO_ALERT or _suppressed(result):
             continue
         rule = _rule(result, rules)
         level = _text(result.get("level")) or _text(_object(rule.get("defaultConfiguration")).get("level"))
