@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from conjunct.agent.objects import (
     EMAIL,
@@ -76,6 +77,17 @@ def steps_for(directive: Directive, around: Surroundings) -> tuple[Step, ...]:
             return (Step(argv=("git", "push", remote, "HEAD")),)
         case _:
             return ()
+
+
+CARRIED_OUT: Final = frozenset(
+    {
+        "send", "upload", "post", "share", "email", "deploy", "include", "pay", "grant", "request",
+        "download", "visit", "follow", "read", "collect", "write", "append", "set", "schedule", "edit",
+        "delete", "copy", "move", "commit", "push",
+    }
+)  # fmt: skip
+"""Verbs of acts that this agent carries out where their object can be told. Others (`disable`, `install`,
+`ask`) are understood, but nothing is done for them: they must never count as exercised."""
 
 
 def subjects_of(directive: Directive, around: Surroundings) -> tuple[str, ...]:

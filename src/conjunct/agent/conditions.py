@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from conjunct.agent.intent import content_words
 from conjunct.agent.protocol import Tools, View
 from conjunct.directives import ALTERNATIVES
 from conjunct.model import Condition, Directive, FactorKind, Skill
@@ -63,22 +64,36 @@ def _answer(condition: Condition, skill: Skill, view: View, tools: Tools) -> boo
         case FactorKind.ARGUMENTS:
             if not value:
                 return None
-            return value.lower() in view.request.text.lower() or any(
-                value.lower() in path.rpartition("/")[2].lower() for path in tools.inputs()
-            )
+            return _in_request(value, view, tools)
         case FactorKind.CLOCK:
             return _clock(condition.operator, value, skill, tools)
         case FactorKind.ENVIRONMENT:
             return _environment(condition.operator, value, skill, tools)
         case FactorKind.HOST:
-            if condition.operator == "exists" and value.startswith(("/", "~", ".")):
+            if condition.operator == "exists" and _is_path(value):
                 return tools.exists(_absolute(value, tools))
+            if condition.operator == "exists":
+                return _program(value, skill, tools)
             seen = _ask(("uname", "-sn"), skill, tools).lower()
             return value.lower().replace("macos", "darwin") in seen if value else None
         case _:
-            if condition.operator == "exists" and value.startswith(("/", "~", ".")):
+            if condition.operator == "exists" and _is_path(value):
                 return tools.exists(_absolute(value, tools))
             return None
+
+
+def _in_request(value: str, view: View, tools: Tools) -> bool:
+    """Whether the present request, and nothing said before, speaks of a value or names an input of that name.
+
+    "wants to convert a table to a chart" holds for a request that has these words in another order too.
+    """
+    request = view.request.text
+    if value.lower() in request.lower():
+        return True
+    wanted = content_words(value)
+    if len(wanted) > 1 and wanted <= content_words(request):
+        return True
+    return any(value.lower() in path.rpartition("/")[2].lower() for path in tools.inputs())
 
 
 def _turn(condition: Condition, value: str, skill: Skill, view: View) -> bool | None:
@@ -150,6 +165,19 @@ def _environment(operator: str, value: str, skill: Skill, tools: Tools) -> bool 
     if has_value and operator != "exists":
         return answer == wanted.strip()
     return bool(answer)
+
+
+def _is_path(value: str) -> bool:
+    return value.startswith(("/", "~", ".")) or "/" in value
+
+
+def _program(name: str, skill: Skill, tools: Tools) -> bool | None:
+    """Whether a program of that name can be started: "if pandoc is installed"."""
+    if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,60}", name):
+        return None
+    if "." in name and tools.exists(_absolute(name, tools)):
+        return True  # "if report.csv is present"
+    return bool(_ask(("sh", "-c", 'command -v -- "$1"', "sh", name), skill, tools))
 
 
 def _ask(argv: tuple[str, ...], skill: Skill, tools: Tools) -> str:

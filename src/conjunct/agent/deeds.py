@@ -71,6 +71,8 @@ class Deeds:
     followed: set[str] = field(default_factory=set)
     derived: int = 0
     has_output_folder: bool = False
+    undone: list[str] = field(default_factory=list)
+    """`file:line` of acts that were due and for which nothing could be done."""
     helped: dict[str, Usage] = field(default_factory=dict)
     """What scripts said about their arguments when asked for help."""
 
@@ -161,7 +163,11 @@ class Deeds:
     def carry_out(self, directive: Directive, loaded: Loaded, tools: Tools, guessed: bool) -> None:
         """Do what an instruction that is not a command says."""
         because = Because(loaded.skill.id, directive.file, directive.line, guessed)
-        self.do(self.steps_of(directive, loaded, tools), because, loaded, tools)
+        steps = self.steps_of(directive, loaded, tools)
+        place = f"{directive.file}:{directive.line}"
+        if not steps and directive.kind is DirectiveKind.ACT and place not in self.undone:
+            self.undone.append(place)
+        self.do(steps, because, loaded, tools)
 
     def do(self, steps: tuple[Step, ...], because: Because, loaded: Loaded, tools: Tools) -> None:
         for step in steps:

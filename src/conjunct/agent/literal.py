@@ -65,6 +65,11 @@ class LiteralAgent:
         else:
             self._answer(chosen, view, tools)
 
+    @property
+    def undone(self) -> tuple[str, ...]:
+        """`file:line` of acts that were due and for which nothing could be done: not exercised."""
+        return tuple(self._deeds.undone)
+
     # ---- skills
 
     def _load(self, skill: Skill, view: View, tools: Tools) -> Loaded:
