@@ -53,12 +53,22 @@ def test_a_make_target_exists(document: Path, command: str) -> None:
     assert set(named) <= targets
 
 
+def commit(folder: Path, *more: list[str]) -> None:
+    """Make `folder` a git repository with everything in it committed."""
+    identity = ["-c", "user.name=kim", "-c", "user.email=kim@example.org"]
+    steps = [["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "registry"], *more]
+    for words in steps:
+        subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository root as a folder of links, so that what commands write lands elsewhere."""
+    """The repository root rebuilt of links and a copy of the examples: what commands write lands elsewhere."""
     folder = tmp_path_factory.mktemp("root")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    commit(folder)
     for entry in ROOT.iterdir():
-        if entry.name not in (".conjunct", ".git"):
+        if entry.name not in (".conjunct", ".git", "examples"):
             (folder / entry.name).symlink_to(entry)
     return folder
 
@@ -69,14 +79,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny")
     for name in TINY:
         shutil.copytree(ROOT / "examples" / "registry" / name, folder / "skills" / name)
-    identity = ["-c", "user.name=kim", "-c", "user.email=kim@example.org"]
-    for words in (
-        ["init", "-q", "-b", "main"],
-        ["add", "."],
-        ["commit", "-q", "-m", "registry"],
-        ["update-ref", "refs/remotes/origin/main", "HEAD"],
-    ):
-        subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
+    commit(folder, ["update-ref", "refs/remotes/origin/main", "HEAD"])
     with (folder / "skills" / TINY[0] / "SKILL.md").open("a", encoding="utf-8") as stream:
         stream.write("\nKeep the minutes short.\n")
     return folder / "skills"
