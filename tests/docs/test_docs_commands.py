@@ -63,7 +63,7 @@ def commit(folder: Path, *more: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository root rebuilt of links and a copy of the examples: what commands write lands elsewhere."""
+    """The repository root, rebuilt of links and a copy of the examples: what commands write stays there."""
     folder = tmp_path_factory.mktemp("root")
     shutil.copytree(ROOT / "examples", folder / "examples")
     commit(folder)
