@@ -139,7 +139,9 @@ def _enter_ledger(path: Path, vetting: Vetting, verdicts: list[Verdict]) -> None
     by = f"conjunct {__version__}, agent {setting.agent_name} {setting.agent_version}"
     with Ledger(path) as ledger:
         for skill in setting.registry.skills:
-            ledger.record_seen(skill.id, skill.digest, origin_of(skill).facts(), by=by)
+            signed = [f.message for f in skill.findings if f.code.startswith("provenance.")]
+            facts = {**origin_of(skill).facts(), "signature": "; ".join(signed)}
+            ledger.record_seen(skill.id, skill.digest, facts, by=by)
         for verdict in verdicts:
             name, digest = verdict.skill.id, verdict.skill.digest
             for one in vetting.policy.suppressions:
