@@ -57,6 +57,7 @@ def issue(
     path_length: int | None = None,
     purpose: x509.ObjectIdentifier | None = None,
     critical: bool = False,
+    issuer: str = "",
 ) -> Issued:
     """A certificate for a fresh key, issued by `by` or by itself."""
     key = ec.generate_private_key(ec.SECP384R1())
@@ -77,6 +78,11 @@ def issue(
     if critical:
         unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")
         builder = builder.add_extension(unknown, critical=True)
+    if issuer:
+        text = issuer.encode()
+        oid = x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.8")
+        value = x509.UnrecognizedExtension(oid, bytes([12, len(text)]) + text)
+        builder = builder.add_extension(value, critical=False)
     return Issued(key, builder.sign(by.key if by else key, hashes.SHA384()))
 
 
@@ -382,16 +388,120 @@ def test_a_key_that_is_not_the_pinned_one(package: Path, skill: Any, tmp_path: P
     assert "key of Kim" in check_signature(skill(signed(package)), policy, now=TODAY).reason
 
 
-def test_a_keyless_signature_is_told_to_need_its_log(package: Path, skill: Any, tmp_path: Path) -> None:
-    leaf = issue("kim@example.org", MIDDLE, days=-9)
-    bundle = bundle_of(
-        envelope_of(statement_of(package), leaf.key),
-        certificate={"rawBytes": base64.b64encode(leaf.der()).decode()},
-        tlogEntries=[{"logIndex": "1"}],
-    )
-    found = check_signature(skill(bundle), pinned(tmp_path), now=TODAY)
+# ---- keyless
+
+LOG = ec.generate_private_key(ec.SECP256R1())
+KEYLESS = """[[signer]]
+name = "Kim"
+certificate = "authority.pem"
+log = "log.pem"
+subject = "kim@example.org"
+issuer = "https://login.example.org"
+"""
+
+
+def keyless(
+    package: Path, *, log: Any = LOG, at: float | None = None, leaf: Issued | None = None, **body: Any
+):  # type: ignore[no-untyped-def]
+    """A bundle with a certificate that was valid for a day, and the log's promise."""
+    leaf = leaf or issue("kim@example.org", MIDDLE, days=-9, issuer="https://login.example.org")
+    envelope = envelope_of(statement_of(package), leaf.key)
+    signature = {"signature": envelope["signatures"][0]["sig"], "verifier": encoded(leaf.pem())}
+    payload = hashlib.sha256(base64.b64decode(envelope["payload"])).hexdigest()
+    spec = {"payloadHash": {"algorithm": "sha256", "value": payload}, "signatures": [signature]}
+    content = {"apiVersion": "0.0.1", "kind": "dsse", "spec": {**spec, **body.pop("spec", {})}, **body}
+    identity = hashlib.sha256(
+        LOG.public_key().public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    ).digest()
+    promise = {
+        "body": encoded(json.dumps(content).encode()),
+        "integratedTime": int(at or (TODAY - datetime.timedelta(days=9, hours=12)).timestamp()),
+        "logID": identity.hex(),
+        "logIndex": 7,
+    }
+    stamp = sign(log, json.dumps(promise, sort_keys=True, separators=(",", ":")).encode())
+    entry = {
+        "logIndex": "7",
+        "logId": {"keyId": encoded(identity)},
+        "integratedTime": str(promise["integratedTime"]),
+        "canonicalizedBody": promise["body"],
+        "inclusionPromise": {"signedEntryTimestamp": encoded(stamp)},
+    }
+    return bundle_of(envelope, certificate={"rawBytes": encoded(leaf.der())}, tlogEntries=[entry])
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def log_trust(tmp_path: Path, text: str = KEYLESS) -> Trust:
+    return trust(tmp_path, text, authority=MIDDLE.pem(), log=pem_of(LOG))
+
+
+def test_a_keyless_signature_is_told_to_need_the_key_of_its_log(
+    package: Path, skill: Any, tmp_path: Path
+) -> None:
+    found = check_signature(skill(keyless(package)), pinned(tmp_path), now=TODAY)
     assert found.state is State.UNVERIFIED
     assert "transparency log" in found.reason
+
+
+def test_a_pinned_log_dates_a_keyless_signature(package: Path, skill: Any, tmp_path: Path) -> None:
+    found = check_signature(skill(keyless(package)), log_trust(tmp_path), now=TODAY)
+    assert (found.state, found.signer, found.reason) == (State.VERIFIED, "Kim", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"log": ec.generate_private_key(ec.SECP256R1())}, "promise does not fit"),
+        ({"at": (TODAY - datetime.timedelta(days=2)).timestamp()}, "expired on"),
+        ({"at": (TODAY - datetime.timedelta(days=20)).timestamp()}, "valid only from"),
+        ({"kind": "hashedrekord"}, "not checked here"),
+        ({"apiVersion": "0.0.2"}, "not checked here"),
+        ({"spec": {"payloadHash": {"algorithm": "sha256", "value": "0" * 64}}}, "another statement"),
+        ({"spec": {"payloadHash": {"algorithm": "md5", "value": "0" * 32}}}, "another statement"),
+        ({"spec": {"signatures": []}}, "another signature"),
+        ({"spec": {"signatures": 7}}, "cannot be read"),
+        ({"spec": {"signatures": [{"signature": "x", "verifier": "%"}]}}, "cannot be read"),
+        (
+            {"leaf": issue("eve@example.org", MIDDLE, days=-9, issuer="https://login.example.org")},
+            "not that of",
+        ),
+        (
+            {"leaf": issue("kim@example.org", MIDDLE, days=-9, issuer="https://other.example.org")},
+            "did not vouch",
+        ),
+        ({"leaf": issue("kim@example.org", MIDDLE, days=-9)}, "did not vouch"),
+        ({"leaf": issue("kim@example.org", OTHER_ROOT, days=-9)}, "does not lead to"),
+    ],
+)
+def test_promises_that_do_not_hold(
+    package: Path, skill: Any, tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    found = check_signature(skill(keyless(package, **change)), log_trust(tmp_path), now=TODAY)
+    assert found.state is State.UNVERIFIED
+    assert told in found.reason
+
+
+def test_the_entry_of_another_signature_dates_nothing(package: Path, skill: Any, tmp_path: Path) -> None:
+    bundle = keyless(package)
+    bundle["verificationMaterial"]["tlogEntries"] = keyless(package)["verificationMaterial"]["tlogEntries"]
+    found = check_signature(skill(bundle), log_trust(tmp_path), now=TODAY)
+    assert "another signature" in found.reason
+
+
+@pytest.mark.parametrize("field", ["logIndex", "integratedTime", "canonicalizedBody", "logId"])
+def test_an_entry_that_was_changed_dates_nothing(
+    package: Path, skill: Any, tmp_path: Path, field: str
+) -> None:
+    for value in ("8", None, [], {"keyId": "AAAA"}):
+        bundle = keyless(package)
+        bundle["verificationMaterial"]["tlogEntries"][0][field] = value
+        found = check_signature(skill(bundle), log_trust(tmp_path), now=TODAY)
+        assert found.state is State.UNVERIFIED
 
 
 def test_what_must_be_signed_is_a_review_where_it_is_not(package: Path, skill: Any, tmp_path: Path) -> None:
@@ -506,6 +616,9 @@ def test_other_hashes_are_computed(package: Path, skill: Any, tmp_path: Path) ->
         ('[[signer]]\nname = "x"\nkey = "k.pem"\nskills = "a"\n', "list of names"),
         ('[[signer]]\nname = "x"\nkey = "k.pem"\nrequired = 1\n', "true or false"),
         ('[[signer]]\nname = "x"\nkey = "k.pem"\nsubject = "a"\n', "subject goes with certificate"),
+        ('[[signer]]\nname = "x"\nkey = "k.pem"\nlog = "k.pem"\n', "log goes with certificate"),
+        ('[[signer]]\nname = "x"\ncertificate = "k.pem"\nlog = "k.pem"\n', "subject and issuer"),
+        ('[[signer]]\nname = "x"\ncertificate = "k.pem"\nissuer = "i"\n', "issuer goes with log"),
         ('[[signer]]\nname = "x"\nkey = "absent.pem"\n', "cannot be read"),
         ('[[signer]]\nname = "x"\nkey = "k.pem"\n', "no public key"),
         ('[[signer]]\nname = "x"\ncertificate = "k.pem"\n', "no certificate"),

@@ -52,8 +52,13 @@ class Bundle:
     signatures: tuple[bytes, ...]
     certificates: tuple[bytes, ...]
     """DER, the signing one first; empty where only a key is hinted at."""
-    keyless: bool
-    """One short-lived certificate beside an entry of a transparency log."""
+    log_entries: tuple[dict[str, Any], ...] = ()
+    """Entries of a transparency log, as they came."""
+
+    @property
+    def keyless(self) -> bool:
+        """Whether it rests on one short-lived certificate and an entry of a transparency log."""
+        return len(self.certificates) == 1 and bool(self.log_entries)
 
     def signed_bytes(self) -> bytes:
         """The DSSE pre-authentication encoding: what the signature is over."""
@@ -87,15 +92,14 @@ def _bundle(envelope: dict[str, Any], material: dict[str, Any]) -> Bundle:
         raise BundleError("the envelope must hold at least one signature")
     if kind != IN_TOTO:
         raise BundleError(f"the payload is {kind!r:.80}, not an in-toto statement")
-    certificates = _certificates(material)
     return Bundle(
         payload=_base64(envelope.get("payload"), "payload"),
         payload_type=IN_TOTO,
         signatures=tuple(
             _base64(one.get("sig") if isinstance(one, dict) else None, "signature") for one in signatures
         ),
-        certificates=certificates,
-        keyless=len(certificates) == 1 and bool(material.get("tlogEntries")),
+        certificates=_certificates(material),
+        log_entries=_log_entries(material.get("tlogEntries")),
     )
 
 
@@ -108,6 +112,11 @@ def _certificates(material: dict[str, Any]) -> tuple[bytes, ...]:
     return tuple(
         _base64(one.get("rawBytes") if isinstance(one, dict) else None, "certificate") for one in listed
     )
+
+
+def _log_entries(listed: object) -> tuple[dict[str, Any], ...]:
+    entries = listed if isinstance(listed, list) else []
+    return tuple(one for one in entries[:_MOST_SIGNATURES] if isinstance(one, dict))
 
 
 def read_statement(payload: bytes) -> Statement:

@@ -139,6 +139,7 @@ def _who(bundle: Bundle, signers: tuple[Signer, ...], now: datetime.datetime) ->
         names_of,
         signature_holds,
     )
+    from conjunct.provenance.log_entry import issuers_of, signing_time
 
     data = bundle.signed_bytes()
     chain: tuple[Certificate, ...] = ()
@@ -158,17 +159,20 @@ def _who(bundle: Bundle, signers: tuple[Signer, ...], now: datetime.datetime) ->
             reasons.append(f"it was not made with the key of {signer.name}")
         elif signer.certificate is not None and chain:
             try:
-                check_chain(chain, signer.certificate, at=now)
+                at = now if signer.log is None else signing_time(bundle, chain[0], signer.log)
+                check_chain(chain, signer.certificate, at=at)
             except ChainError as error:
                 reasons.append(str(error))
                 continue
             if signer.subject and signer.subject not in names_of(chain[0]):
                 reasons.append(f"the certificate is not that of {signer.subject}")
-                continue
-            return State.VERIFIED, signer.name, ""
-    if bundle.keyless:
+            elif signer.issuer and signer.issuer not in issuers_of(chain[0]):
+                reasons.append(f"{signer.issuer} did not vouch for {signer.subject}")
+            else:
+                return State.VERIFIED, signer.name, ""
+    if bundle.keyless and not any(signer.log for signer in signers):
         reasons.append(
-            "it rests on a transparency log and a certificate of minutes, which only that log's keys can date"
+            "it rests on a certificate of minutes, which only the key of a transparency log can date; pin one"
         )
     if not reasons:
         known = (

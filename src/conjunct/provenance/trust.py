@@ -3,6 +3,7 @@
 [[signer]]
 name = "Example Tools"
 key = "keys/example.pem"            # or: certificate = "keys/root.pem"
+                                        # keyless: certificate, log, subject and issuer
 skills = ["example-*"]              # default: every skill
 required = true                     # these skills must be signed by somebody listed for them
 """
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 TRUST_FILE = "conjunct-trust.toml"
 _MOST_BYTES = 1 << 20
-_KEYS = frozenset({"name", "key", "certificate", "skills", "subject", "required"})
+_TEXTS = ("name", "key", "certificate", "subject", "log", "issuer")
+_KEYS = frozenset({*_TEXTS, "skills", "required"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,10 @@ class Signer:
     """The signing certificate, or the authority that its chain must lead to."""
     subject: str = ""
     """With an authority: the common name or alternative name that the signing certificate must have."""
+    log: PublicKeyTypes | None = None
+    """With an authority: the key of the transparency log that dates its short-lived certificates."""
+    issuer: str = ""
+    """With a log: who must have vouched for the subject."""
     skills: tuple[str, ...] = ("*",)
     """Globs over skill names."""
     required: bool = False
@@ -92,13 +98,19 @@ def _signer(path: Path, number: int, table: dict[str, Any]) -> Signer:
     unknown = set(table) - _KEYS
     if unknown:
         raise PolicyError(f"{where}: has no key {sorted(unknown)[0]!r}; known are {', '.join(sorted(_KEYS))}")
-    for key in ("name", "key", "certificate", "subject"):
+    for key in _TEXTS:
         if key in table and (not isinstance(table[key], str) or not table[key].strip()):
             raise PolicyError(f"{where}: {key} is {table[key]!r}, but must be a text that is not empty")
     if "name" not in table or ("key" in table) == ("certificate" in table):
         raise PolicyError(f"{where}: needs a name, and exactly one of key and certificate")
-    if "key" in table and "subject" in table:
-        raise PolicyError(f"{where}: subject goes with certificate; a pinned key has none")
+    for key in ("subject", "log", "issuer"):
+        if "key" in table and key in table:
+            raise PolicyError(f"{where}: {key} goes with certificate; a pinned key has none")
+    if "log" in table and not ("subject" in table and "issuer" in table):
+        # The authorities of keyless signing certify anybody who can log in somewhere.
+        raise PolicyError(f"{where}: with log, subject and issuer say whose signatures count; name both")
+    if "issuer" in table and "log" not in table:
+        raise PolicyError(f"{where}: issuer goes with log")
     skills = table.get("skills", ["*"])
     if not isinstance(skills, list) or not skills or not all(isinstance(glob, str) for glob in skills):
         raise PolicyError(f"{where}: skills is {skills!r}, but must be a list of names or globs")
@@ -110,6 +122,8 @@ def _signer(path: Path, number: int, table: dict[str, Any]) -> Signer:
         key=_key(path, where, table["key"]) if "key" in table else None,
         certificate=_certificate(path, where, table["certificate"]) if "certificate" in table else None,
         subject=table.get("subject", ""),
+        log=_key(path, where, table["log"]) if "log" in table else None,
+        issuer=table.get("issuer", ""),
         skills=tuple(skills),
         required=required,
     )
