@@ -123,6 +123,7 @@ _AUXILIARIES: Final = frozenset(
         "then",
     }
 )
+_REMOVED_FROM: Final = 0.45
 _UNLOCATED: Final = 0.4
 """Confidence of an act on a stored thing without a path: understood, but nothing to carry out."""
 _OPENING: Final = frozenset({"sure", "that", "ensure", "and", "then"})
@@ -208,7 +209,10 @@ def _match(
     if verb.name in _LOOKING:
         # "refer to X", "look in X": what stands behind the preposition is what is looked at
         named = objects or targets
-        return [Act(verb.name, entry, "", confidence) for entry in named[:8] or [_phrase(object_tokens)]]
+        meant = bool(objects) and _is_pronoun(object_tokens)
+        return [
+            Act(verb.name, entry, "", confidence, meant) for entry in named[:8] or [_phrase(object_tokens)]
+        ]
     target = targets[0] if targets else _phrase(target_tokens)
     if not targets and verb.needs in ("path", "thing") and verb.name not in ("copy", "move"):
         target = ""
@@ -218,6 +222,10 @@ def _match(
 def _unlocated(phrases: _Phrases, word: str, lexicon: Vocabulary) -> list[Act]:
     """An act on something stored that the text names without a path, address or host."""
     verb = phrases.verb
+    places = resources_in(phrases.target, frozenset({PATH}))
+    if verb.name == "delete" and places and phrases.object:
+        # "remove these lines from notes.md" changes the file and does not delete it
+        return [Act("edit", _phrase(phrases.object), places[0], _REMOVED_FROM)]
     thing = stored_thing(verb.name, word, phrases.object, lexicon)
     head = [token.low for token in _until_stop(phrases.object)[:8]]
     if thing is None and not (verb.needs in ("url", "private", "outward") and verb.nouns.within(head)):

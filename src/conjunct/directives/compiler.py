@@ -107,18 +107,10 @@ def _other_reading(output: Output, differs: Difference, text: str, first_line: i
         if directive.line in differs.templates and not directive.mention:
             shown = min(directive.confidence, MENTION_CONFIDENCE)
             output.directives[position] = replace(directive, mention=True, confidence=shown)
-    known = {(d.line, d.kind, d.verb, d.object, d.target, d.command) for d in output.directives[before:]}
+    known = {_identity(directive) for directive in output.directives[before:]}
     for directive in inner.directives:
         reach = range(directive.line, directive.line + directive.command.count("\n") + 1)
-        same = (
-            directive.line,
-            directive.kind,
-            directive.verb,
-            directive.object,
-            directive.target,
-            directive.command,
-        )
-        if differs.lines.isdisjoint(reach) or same in known:
+        if differs.lines.isdisjoint(reach) or _identity(directive) in known:
             continue
         output.directives.append(directive)
         if not directive.mention:
@@ -143,6 +135,12 @@ def _other_reading(output: Output, differs: Difference, text: str, first_line: i
             is_sensitive(Statement(tokens, [token.low for token in tokens], touched, first)),
         )
     )
+
+
+def _identity(directive: Directive) -> tuple[object, ...]:
+    """What makes two directives of one text the same; shown and ordered are two."""
+    d = directive
+    return (d.line, d.kind, d.verb, d.object, d.target, d.command, d.mention)
 
 
 def _bounded(output: Output, text: str, first_line: int) -> str:

@@ -32,6 +32,8 @@ class Context:
     """In a block quotation that is not an utterance (a call-out)."""
     routing: bool = False
     """Under a heading like "When not to use": only handing over to other skills is ordered here."""
+    followed: bool = False
+    """The lead-in asks for the words of a block to be carried out, not to be written somewhere."""
     prohibits: bool = False
     """The lead-in says only that what follows must not be done ("Don't:")."""
     verb: str = ""
@@ -74,7 +76,7 @@ class Surroundings:
         routing = routing and block.kind != CELL
         verb = ""
         descriptive = kind == "descriptive"
-        ordered = False
+        ordered = followed = False
         elsewhere = elsewhere or (mention and not prohibits)
         lead = block.lead
         for _ in range(12):
@@ -86,6 +88,7 @@ class Surroundings:
             mention = mention or shown
             descriptive = descriptive or describes
             ordered = ordered or asks
+            followed = followed or (asks and _asks_to_follow(self.blocks[lead].text))
             routing = routing and not shown
             verb = verb or self._lead_verb(lead)
             conditions.extend(self.conditions.get(lead, ()))
@@ -104,6 +107,7 @@ class Surroundings:
             alternative=alternative,
             quoted=block.quoted and not mention,
             routing=routing,
+            followed=followed and not mention,
             prohibits=prohibits and not elsewhere and polarity(block.text) == 0,
             verb=verb,
         )
@@ -207,6 +211,14 @@ def _prohibits(words: list[str]) -> bool:
     """`don't ask …`: a prohibition with its verb."""
     length = vocabulary()["headings.prohibiting"].at(words, 0)
     return 0 < length < len(words) and words[length] in vocabulary().imperative
+
+
+def _asks_to_follow(text: str) -> bool:
+    """`Do the following:`; "Write a plan like this:" and "Use this template:" ask for words."""
+    lexicon = vocabulary()
+    words = [word for word in _words(text[-400:]) if word[0].isalnum()]
+    shown = lexicon["headings.lead_template"].within(words)
+    return lexicon["headings.lead_order"].within(words) and not shown
 
 
 def _bare_prohibition(text: str) -> bool:

@@ -146,7 +146,7 @@ def _template(output: Output, block: Block, context: Context) -> None:
     if len(block.text) > _TEMPLATE_LENGTH:
         output.too_long(block.line, f"a code block of more than {_TEMPLATE_LENGTH} characters")
         return
-    shown = Context(mention=context.mention or not context.ordered, conditions=context.conditions)
+    shown = Context(mention=context.mention or not context.followed, conditions=context.conditions)
     nested: set[int] = set()
     lines = block.text.split("\n")[:_TEMPLATE_LINES]
     for start, end, language in nested_blocks(block.text):

@@ -39,6 +39,8 @@ def is_verb(
         return True
     if index > first and not coordinated:
         return True
+    if following.low in ("and", "then") and not coordinated and index + 2 < len(words):
+        return words[index + 2] in lexicon.imperative  # "stop and invoke …"
     if following.low in lexicon["verbs.followers"].single or following.low in ("not", "and", ",", "."):
         return following.low not in (",", ".", "and") or words[index] in ("commit", "push")
     if _reaches(tokens, words, index, lexicon, at_start=index == first and not coordinated):

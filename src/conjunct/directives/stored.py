@@ -32,6 +32,8 @@ def stored_thing(verb: str, word: str, tokens: list[Token], lexicon: Vocabulary)
         return None
     words = [token.low for token in tokens[:_LENGTH]]
     for index, token in enumerate(tokens[:_LENGTH]):
+        if verb == "read" and index and words[index] in (",", "and", "or"):
+            continue  # "read relevant HTML, CSS, and JS files"
         if token.kind == PUNCTUATION or (token.kind != WORD and not token.code):
             return None
         if index and words[index] in lexicon["verbs.behind_objects"].single:
