@@ -164,6 +164,13 @@ def exercised_places(setting: Setting, results: Results) -> frozenset[tuple[str,
     return frozenset(places)
 
 
+def places_that_worked(setting: Setting, results: Results) -> frozenset[tuple[str, int]]:
+    """`exercised_places` without directives whose commands all failed: those tell nothing of an effect."""
+    ended = {(c.file, c.line, c.status == 0) for c in results.commands() if c.ended in {"exit", "memo"}}
+    failed = {(file, line) for file, line, _ in ended if (file, line, True) not in ended}
+    return exercised_places(setting, results) - failed
+
+
 def _coverage(setting: Setting, results: Results) -> Coverage:
     found, audit, scope = results.found, results.audit, results.scope
     count = count_contexts(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
-from conjunct.conclude import Audit, Results, conclude, exercised_places, share_pair_triggers
+from conjunct.conclude import Audit, Results, conclude, places_that_worked, share_pair_triggers
 from conjunct.gate import Policy
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Skill, Verdict
 from conjunct.plan import (
@@ -270,8 +270,11 @@ class Vetting:
         answers = answer_alerts(
             tuple(alerts),
             self.setting.reach[name],
-            exercised_places(self.setting, results),
-            [violation for e in (*found.episodes, *found.covered) for violation in e.violations],
+            places_that_worked(self.setting, results),
+            [
+                *(trigger.violation for trigger in found.triggers),
+                *(violation for e in (*found.episodes, *found.covered) for violation in e.violations),
+            ],
             file_of=alerts,
         )
         self.answered += answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import jinja2
 
 from conjunct.model import Decision, Trigger, Verdict
+from conjunct.provenance.alerts import Answer, Answered, summary
 from conjunct.report.profile_picture import profile_picture
 from conjunct.report.safe_text import safe_line
 from conjunct.report.summary import Report, author_says, coverage_sentences, trigger_sentence
@@ -41,7 +43,14 @@ def to_html(report: Report) -> str:
         duration=duration(report.seconds),
         sections=[_section(verdict) for verdict in report.verdicts],
         stored=report.stored,
+        alerts=None if report.alerts is None else _alerts(report.alerts),
     )
+
+
+def _alerts(answered: Sequence[Answered]) -> dict[str, Any]:
+    """The sentence, and the alerts that are not contradicted."""
+    shown = [one for one in answered if one.answer is not Answer.CONTRADICTED]
+    return {"summary": summary(answered), "shown": shown}
 
 
 def side_by_side(trigger: Trigger) -> list[Row]:
