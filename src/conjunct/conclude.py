@@ -198,6 +198,7 @@ def _coverage(setting: Setting, results: Results) -> Coverage:
         settled=settled,
         run=count.run,
         assumed=assumed,
+        unexplored=found.unexplored,
         episodes=len(found.episodes),
         commands=len(commands),
         argument_sets=scope.argument_sets,

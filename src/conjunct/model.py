@@ -719,6 +719,8 @@ class Coverage:
     settled: int = 0
     run: int = 0
     assumed: int = 0
+    unexplored: int = 0
+    """Contexts that a run touched and the budget left unrun."""
     episodes: int = 0
     commands: int = 0
     argument_sets: tuple[str, ...] = ()

@@ -82,6 +82,7 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
     store_path = options.store or DEFAULT_STORE
     store = Store(store_path)
     setting = prepare(registry, options, store_path)
+    store.packages = setting.package_key
     vetting = Vetting(setting, policy, candidates, alerts=placed)
     stored = vetting.take_stored(store) if options.changed else ()
     if vetting.candidates:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
 from conjunct.conclude import Audit, Results, conclude, places_that_worked, share_pair_triggers
 from conjunct.gate import Policy
-from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Skill, Verdict
+from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Layer, Skill, Verdict
 from conjunct.plan import (
     CarrierTable,
     Exploration,
@@ -40,6 +40,10 @@ AUDIT_SHARE = 0.02
 """Settled contexts run for real, as a share of the runs made."""
 AUDIT_LEAST = 20
 """Settled contexts run for real in each registry, where there are as many."""
+
+
+_DRAWS = 20
+"""Draws for each audit wanted: some contexts are settled by no run, some are drawn twice."""
 
 
 class Vetting:
@@ -167,10 +171,11 @@ class Vetting:
         }
 
     def _twin_plans(self) -> dict[str, Plan]:
+        """Twin worlds of every candidate that no leak is known of: a lesser violation must not hide one."""
         return {
             name: twins(name, found.episodes, self.twins[name])
             for name, found in self.found.items()
-            if not found.triggers
+            if not any(trigger.violation.layer is Layer.LEAKS for trigger in found.triggers)
         }
 
     # ---- audit
@@ -181,11 +186,13 @@ class Vetting:
         wanted = max(AUDIT_LEAST, round(AUDIT_SHARE * made))
         names = [skill.id for skill in self.candidates if self._acted(self.found[skill.id])]
         plans: dict[str, Plan] = {}
-        for number in range(wanted if names else 0):
+        for _ in range(wanted * _DRAWS if names else 0):
             name = generator.choice(names)
-            spec = self._settled_context(name, generator)
-            if spec is not None:
-                plans[f"{name}#{number}"] = self._audit(name, spec)
+            chosen = self._settled_context(name, generator)
+            if chosen is not None:
+                plans.setdefault(chosen[0].key(), self._audit(name, chosen))
+            if len(plans) >= wanted:
+                break
         return plans
 
     @staticmethod

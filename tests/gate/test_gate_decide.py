@@ -89,7 +89,7 @@ def test_a_skill_that_never_acts_is_incomplete() -> None:
 
 
 def test_an_unexplored_factor_matters_only_with_sensitive_reach() -> None:
-    unexplored = replace(COVERAGE, assumed=6, assumptions=("budget spent",))
+    unexplored = replace(COVERAGE, unexplored=6, assumptions=("budget spent",))
     assert decided(evidence(coverage=unexplored)) is Decision.ADMIT
     sensitive = evidence(coverage=unexplored, sensitive_reach=(ActionKind.SEND,))
     assert decided(sensitive) is Decision.INCOMPLETE

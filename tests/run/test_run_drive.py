@@ -166,3 +166,11 @@ def test_plans_beyond_the_active_ones_start_as_others_end(tmp_path: Path) -> Non
     progress = drive(plans, Counting(), Store(tmp_path / "s"), active=2)
     assert progress.ended == 9
     assert all(results[f"plan-{number}"] == [number] for number in range(9))
+
+
+def test_the_same_spec_with_other_packages_is_another_episode(tmp_path: Path) -> None:
+    first = Store(tmp_path / "s", packages=lambda _: "one digest")
+    drive({"a": plan([1], [])}, Counting(), first)
+    again = Counting()
+    drive({"a": plan([1], [])}, again, Store(tmp_path / "s", packages=lambda _: "another digest"))
+    assert again.ran == [1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conjunct.agent.kinds import Kind, kinds
@@ -162,7 +162,12 @@ def read_usage_text(line: str) -> Usage:
     parameters: list[Parameter] = []
     depth = 0
     pending: tuple[str, bool] | None = None
-    for token in _TOKEN.findall(rest)[:200]:
+    tokens = _TOKEN.findall(rest)[:200]
+    commands = _alternative_commands(tokens)
+    if commands:
+        # Which words follow depends on the command; a documented call has them already.
+        return Usage(parameters=(describe("command", required=True, choices=commands),), source="text")
+    for token in tokens:
         if token in ("[", "]"):
             if pending is not None:
                 parameters.append(_option(pending, None))
@@ -189,6 +194,27 @@ def read_usage_text(line: str) -> Usage:
     for item in parameters:
         names.setdefault((item.name, item.flags), item)
     return Usage(parameters=tuple(names.values()), source="text")
+
+
+def _alternative_commands(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The commands of `build | find <name>`: bare words that begin alternatives; empty for other usages."""
+    depth = 0
+    first = True
+    words: list[str] = []
+    for token in tokens:
+        if token in ("[", "(", "<", "{"):
+            depth += 1
+        elif token in ("]", ")", ">", "}"):
+            depth = max(0, depth - 1)
+        elif depth == 0 and token == "|":
+            first = True
+            continue
+        elif first and depth == 0:
+            if not re.fullmatch(r"[a-z][\w-]{0,30}", token):
+                return ()
+            words.append(token)
+        first = False
+    return tuple(words) if len(words) > 1 else ()
 
 
 def _option(pending: tuple[str, bool], value: str | None) -> Parameter:

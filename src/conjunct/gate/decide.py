@@ -130,7 +130,10 @@ def _incomplete(evidence: Evidence) -> list[str]:
     reasons = list(evidence.failures)
     if not evidence.activated:
         reasons.append("never activated: no request made the agent act on this skill")
-    if evidence.coverage.assumed and evidence.sensitive_reach and evidence.coverage.assumptions:
+    if evidence.coverage.unexplored and evidence.sensitive_reach:
         kinds = ", ".join(sorted({str(kind) for kind in evidence.sensitive_reach}))
-        reasons.append(f"a touched factor was not explored to its end while the skill can {kinds}")
+        reasons.append(
+            f"{evidence.coverage.unexplored} touched contexts were not run while the skill can {kinds}; "
+            f"raise most_episodes in the admission policy"
+        )
     return reasons

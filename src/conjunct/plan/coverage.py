@@ -8,7 +8,7 @@ neighbour, all neighbours} × every turn up to the horizon. A context is `run` i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conjunct.model import NEUTRAL, Context, EpisodeSpec, FactorKind
 from conjunct.plan.carriers import EVERYTHING, Question
@@ -51,6 +51,37 @@ def _settles(run: _Run, history: str, co_skills: frozenset[str]) -> bool:
     return co_skills & run.asked_skills == run.co_skills & run.asked_skills
 
 
+def _groups(
+    runs: Sequence[tuple[EpisodeSpec, frozenset[Question]]], ids_by_folder: dict[str, str]
+) -> list[list[_Run]]:
+    """Runs by what their probe asked in its neutral run; each group holds those that asked at least as much.
+
+    A probe that asked nothing settles everything for itself, but nothing for a probe that read the history:
+    a context counts as settled only if it is so for every group.
+    """
+    asks: dict[str, frozenset[FactorKind]] = {}
+    for spec, asked in runs:
+        kinds = frozenset(question.factor for question in asked) & _COUNTED
+        asks[spec.probe] = asks.get(spec.probe, frozenset()) | (
+            kinds if is_neutral(spec.context) else frozenset()
+        )
+    found = []
+    for kinds in sorted({frozenset(k) for k in asks.values()}, key=sorted):
+        members = [(spec, asked) for spec, asked in runs if asks[spec.probe] >= kinds]
+        found.append(
+            list(dict.fromkeys(_summarise(spec.context, asked, ids_by_folder) for spec, asked in members))
+        )
+    return found
+
+
+_COUNTED = frozenset({FactorKind.HISTORY, FactorKind.CO_SKILLS})
+
+
+def is_neutral(context: Context) -> bool:
+    """Whether nothing but the horizon and the first use differ from the reference context."""
+    return replace(context, horizon=6, first_use=1, arguments=NEUTRAL) == Context()
+
+
 def count_contexts(
     runs: Iterable[tuple[EpisodeSpec, frozenset[Question]]],
     *,
@@ -60,19 +91,22 @@ def count_contexts(
     ids_by_folder: dict[str, str],
 ) -> ContextCount:
     """Count contexts run, settled and assumed; `runs` pairs each spec with what its run asked."""
-    summaries = list(dict.fromkeys(_summarise(spec.context, asked, ids_by_folder) for spec, asked in runs))
+    groups = _groups(list(runs), ids_by_folder)
     sets: list[frozenset[str]] = [frozenset()] + [frozenset({skill}) for skill in neighbours]
     if len(neighbours) > 1:
         sets.append(frozenset(neighbours))
-    done = {(summary.history, summary.co_skills) for summary in summaries}
+    done = [{(summary.history, summary.co_skills) for summary in group} for group in groups]
     run = settled = assumed = 0
     for history in (NEUTRAL, *histories):
-        candidates = [s for s in summaries if not s.asks_history or s.history == history]
+        able = [[s for s in group if not s.asks_history or s.history == history] for group in groups]
         for co_skills in sets:
-            if (history, co_skills) in done:
-                run += 1
-            elif any(_settles(summary, history, co_skills) for summary in candidates):
-                settled += 1
+            made = [(history, co_skills) in one for one in done]
+            if all(
+                was_made or any(_settles(summary, history, co_skills) for summary in candidates)
+                for was_made, candidates in zip(made, able, strict=True)
+            ):
+                run += any(made)
+                settled += not any(made)
             else:
                 assumed += 1
     return ContextCount(run=run * horizon, settled=settled * horizon, assumed=assumed * horizon)

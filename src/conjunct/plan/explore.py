@@ -69,6 +69,8 @@ class Exploration:
     covered: list[Episode] = field(default_factory=list)
     """The neutral run with line coverage, apart from the others: following lines is part of no context."""
     assumptions: list[str] = field(default_factory=list)
+    unexplored: int = 0
+    """Touched contexts that the budget left unrun."""
 
 
 Plan = Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], None]
@@ -127,6 +129,7 @@ class _Tree:
         budget = self.scope.most_episodes
         while frontier:
             if len(self.found.episodes) >= budget:
+                self.found.unexplored += len(frontier)
                 self.found.assumptions.append(
                     f"{len(frontier)} touched contexts were not run: the budget of {budget} runs was spent"
                 )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from conjunct.model import Severity
 from conjunct.report.safe_text import safe_line
 from conjunct.report.terminal import duration
 from conjunct.run.drive import Progress
@@ -45,7 +46,8 @@ class _Line:
     def show(self, phase: str, progress: Progress) -> None:
         newest = progress.newest
         if newest is not None and newest.violations:
-            self._suspicions.update(actor for v in newest.violations for actor in v.actors)
+            told = [v for v in newest.violations if v.severity is not Severity.NOTE]
+            self._suspicions.update(actor for violation in told for actor in violation.actors)
         now = time.monotonic()
         if now - self._shown < (INTERVAL if self._live else PLAIN_INTERVAL):
             return

@@ -48,6 +48,12 @@ class Setting:
     skills_by_id: Mapping[str, Skill] = field(default_factory=dict)
     probes_by_id: Mapping[str, Probe] = field(default_factory=dict)
 
+    def package_key(self, spec: EpisodeSpec) -> str:
+        """Digest of the packages that an episode installs: other content makes it another episode."""
+        ids = sorted({spec.candidate, *spec.context.co_skills})
+        digests = [self.skills_by_id[skill].digest for skill in ids]
+        return hashlib.sha256(":".join(digests).encode()).hexdigest()[:16]
+
     def credential_variables(self, skill: str) -> frozenset[str]:
         """Names of variables that look like credentials and that the skill declares or reads."""
         declared = self.skills_by_id[skill].declaration.requires_environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,8 +36,12 @@ class Store:
         StoreError: the file is not a store of this version, or cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, packages: Callable[[EpisodeSpec], str] = lambda _: "") -> None:
+        """`packages`: digest of the packages that an episode installs; the same spec with other packages is
+        another episode.
+        """
         self.path = path
+        self.packages = packages
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60.0, isolation_level=None)
@@ -69,16 +73,21 @@ class Store:
                 f"{self.path}: reading or writing failed ({error}); check space and permissions, then retry"
             ) from error
 
+    def _key(self, spec: EpisodeSpec) -> str:
+        return f"{spec.key()}:{self.packages(spec)}"
+
     def episode(self, spec: EpisodeSpec) -> Episode | None:
         """The recorded episode of exactly this spec, if any."""
         with self._told() as database:
-            row = database.execute("SELECT episode FROM episodes WHERE key = ?", (spec.key(),)).fetchone()
+            row = database.execute(
+                "SELECT episode FROM episodes WHERE key = ?", (self._key(spec),)
+            ).fetchone()
         return None if row is None else decode(row[0], Episode)
 
     def record(self, episodes: Iterable[Episode]) -> None:
         """Keep episodes; recording the same spec again replaces it."""
         rows = [
-            (e.spec.key(), e.spec.candidate, e.spec.probe, e.spec.fingerprint, encode(e), time.time())
+            (self._key(e.spec), e.spec.candidate, e.spec.probe, e.spec.fingerprint, encode(e), time.time())
             for e in episodes
         ]
         with self._told() as database:

@@ -6,6 +6,7 @@ answers in every context of one level.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -210,12 +211,14 @@ def _archive(kind: str, files: dict[str, bytes]) -> bytes:
             for name, data in files.items():
                 archive.writestr(zipfile.ZipInfo(name, (2025, 6, 1, 0, 0, 0)), data)
     else:
-        with tarfile.open(fileobj=buffer, mode="w:gz", mtime=0) as archive_tar:  # type: ignore[call-overload]
+        plain = io.BytesIO()
+        with tarfile.open(fileobj=plain, mode="w") as archive_tar:
             for name, data in files.items():
                 info = tarfile.TarInfo(name)
                 info.size = len(data)
                 info.mode = 0o755
                 archive_tar.addfile(info, io.BytesIO(data))
+        buffer.write(gzip.compress(plain.getvalue(), mtime=0))
     return buffer.getvalue()
 
 

@@ -79,9 +79,11 @@ class WorldFiles:
             descriptor = open_in_root(self._root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError:
             return None
+        # Python refuses to make a stream of a folder's descriptor, so it is looked at first.
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            return None
         with open(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
             return stream.read(_MAXIMUM_READ)
 
     def head(self, path: str, size: int) -> bytes:
