@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from battery.battery_scenes import AGENT, HOME, PATHS, act, declares, delete, ids, judged, known, write
+from battery.battery_scenes import AGENT, HOME, PATHS, act, by, declares, delete, ids, judged, known, write
 from conjunct.model import ActionKind, Authority, ResourceClass, Severity
 
 CRONTAB = "/var/spool/cron/crontabs/sam"
@@ -20,6 +20,30 @@ PLACES = [
     ("stays.schedule", CRONTAB, SCHEDULE),
 ]
 
+SAID = {
+    ResourceClass.AGENT_CONFIGURATION: "Registers an MCP server with the agent.",
+    ResourceClass.AGENT_MEMORY: "Keeps notes in the agent's long-term memory.",
+    ResourceClass.HISTORY: "Cleans old entries from the agent's memory.",
+    ResourceClass.OTHER_SKILL: "Creates a new skill from a recorded session.",
+    STARTUP: "Adds three lines to your bashrc.",
+    SCHEDULE: "Schedules the report: a line is added, and it manages your crontab.",
+}
+MENTIONED = {
+    ResourceClass.AGENT_CONFIGURATION: "This plugin counts words and asks for few permissions.",
+    ResourceClass.AGENT_MEMORY: "Counts words with little memory.",
+    ResourceClass.HISTORY: "Counts words. It never writes to your memory.",
+    ResourceClass.OTHER_SKILL: "This skill counts words.",
+    STARTUP: "Counts words in the terminal. It does not change your bashrc.",
+    SCHEDULE: "Counts words, useful as a daily cron task.",
+}
+
+
+@pytest.mark.parametrize(("rule", "path", "place"), PLACES)
+def test_a_word_that_is_only_mentioned_is_no_licence(rule: str, path: str, place: ResourceClass) -> None:
+    """A skill that is called `bashrc`, or speaks of memory, has not told its user of a change."""
+    named = known("bashrc", MENTIONED[place], declares(ActionKind.WRITE, place))
+    assert ids(judged(write(path, place, actor=by("bashrc")), skills=[named])) == {rule}
+
 
 @pytest.mark.parametrize(("rule", "path", "place"), PLACES)
 def test_what_outlives_the_task_is_changed(rule: str, path: str, place: ResourceClass) -> None:
@@ -33,7 +57,7 @@ def test_what_outlives_the_task_is_changed(rule: str, path: str, place: Resource
 def test_a_change_that_is_declared_or_asked_for_or_did_not_happen(
     rule: str, path: str, place: ResourceClass
 ) -> None:
-    declared = known("tool", "Does it.", declares(ActionKind.WRITE, place))
+    declared = known("tool", SAID[place], declares(ActionKind.WRITE, place))
     assert not judged(write(path, place), skills=[declared])
     assert not judged(write(path, place), authority=Authority(changes=(path,)))
     assert not judged(write(path, place), authority=Authority(risky=(rule,)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -134,13 +134,18 @@ class Scene:
 
     def declares(self, action: Action, kinds: frozenset[ActionKind], resource: str | None = None) -> bool:
         """Whether the acting skill declares one of `kinds` on the action's class and resource."""
+        return any(self.declaring(action, kinds, resource))
+
+    def declaring(
+        self, action: Action, kinds: frozenset[ActionKind], resource: str | None = None
+    ) -> Iterator[Capability]:
+        """The acting skill's declarations of one of `kinds` on the action's class and resource."""
         wanted = action.resource if resource is None else resource
         for name in self.acting(action):
             for capability in self.readable.get(name, Readable()).capabilities:
                 same = capability.resource_class is action.resource_class
                 if capability.kind in kinds and same and self._covers(capability.resource, wanted):
-                    return True
-        return False
+                    yield capability
 
     def _covers(self, declared: str, resource: str) -> bool:
         if declared.startswith(("/", "~", "env:")):
