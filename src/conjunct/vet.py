@@ -21,6 +21,7 @@ from conjunct.model import Episode, EpisodeSpec, Registry, Skill, Verdict
 from conjunct.plan.localise import replay_plan
 from conjunct.provenance import Ledger, load_trust, neighbourhood_of, origin_of, read_sarif
 from conjunct.provenance.alerts import alerts_by_skill, left_open
+from conjunct.provenance.foreign_lock import foreign_pins_of
 from conjunct.provenance.signatures import with_signatures
 from conjunct.provenance.trust import TRUST_FILE
 from conjunct.reach import reachable_actions
@@ -100,7 +101,7 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
             vetting.surroundings(verdict.skill.id),
             skill_entry(verdict),
         )
-    _enter_ledger(store_path, vetting, verdicts)
+    _enter_ledger(store_path, vetting, verdicts, options.registry or options.path or Path())
     store.remember("options", json.dumps({name: str(value) for name, value in _replayable(options)}))
     store.close()
     return Report(
@@ -134,14 +135,15 @@ def require_world(setting: Setting) -> None:
         raise WorldError(f"the world does not work on this machine: {reasons}")
 
 
-def _enter_ledger(path: Path, vetting: Vetting, verdicts: list[Verdict]) -> None:
+def _enter_ledger(path: Path, vetting: Vetting, verdicts: list[Verdict], folder: Path) -> None:
     """Every skill that was looked at, every verdict, and what people decided about these packages."""
     setting = vetting.setting
     by = f"conjunct {__version__}, agent {setting.agent_name} {setting.agent_version}"
+    locked = foreign_pins_of(folder)
     with Ledger(path) as ledger:
         for skill in setting.registry.skills:
             signed = [f.message for f in skill.findings if f.code.startswith("provenance.")]
-            facts = {**origin_of(skill).facts(), "signature": "; ".join(signed)}
+            facts = {**origin_of(skill, locked.get(skill.name)).facts(), "signature": "; ".join(signed)}
             ledger.record_seen(skill.id, skill.digest, facts, by=by)
         for verdict in verdicts:
             name, digest = verdict.skill.id, verdict.skill.digest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conjunct.model import Skill
+from conjunct.provenance.foreign_lock import foreign_pins_of
+from conjunct.provenance.lock import pins_of
 from conjunct.provenance.origin import git_origin, origin_of, plain_repository
 from conjunct.skills import read_registry
 
@@ -80,6 +83,33 @@ def test_a_plugin_manifest_names_the_publisher(tmp_path: Path) -> None:
     assert origin.publisher == "git.example.com/lee"
     assert origin.basis == "plugin manifest"
     assert origin.source.startswith("plugin kit 2")
+
+
+@pytest.mark.parametrize(
+    ("entry", "source", "publisher"),
+    [
+        ({"source": "lee/kit", "sourceType": "github"}, "github.com/lee/kit", "github.com/lee"),
+        ({"source": "lee/kit", "sourceType": "local"}, "lee/kit", ""),
+        (
+            {"source": "lee/kit", "sourceUrl": "https://kim:secret@git.example.com/lee/kit.git"},
+            "git.example.com/lee/kit",
+            "git.example.com/lee",
+        ),
+    ],
+)
+def test_what_an_installer_recorded_tells_more_than_the_folder_it_installed_to(
+    tmp_path: Path, entry: dict[str, str], source: str, publisher: str
+) -> None:
+    repository(tmp_path / "project")
+    skill = skill_in(tmp_path / "project" / "skills" / "notes", tmp_path / "staging")
+    text = json.dumps({"version": 1, "skills": {"notes": entry}})
+    (tmp_path / "project" / "skills-lock.json").write_text(text)
+    pin = foreign_pins_of(tmp_path / "project" / "skills")["notes"]
+    origin = origin_of(skill, pin)
+    assert (origin.source, origin.publisher) == (source, publisher)
+    assert origin_of(skill).source == "git.example.com/kim/tools"
+    (locked,) = pins_of(tmp_path / "project" / "skills")
+    assert locked.source == source
 
 
 def test_an_archive_does_not_take_its_origin_from_where_it_lies(tmp_path: Path) -> None:

@@ -56,7 +56,9 @@ def test_skill_decision_and_verdict_are_entered_in_that_order(tmp_path: Path) ->
     mine = Suppression(skill.digest, "claims.install", "known", "kim", until)
     other = Suppression("f" * 64, "claims.install", "known", "lee", until)
     for _ in range(2):
-        _enter_ledger(tmp_path / "s.sqlite", fake_vetting(skill, mine, other), [fake_verdict(skill)])
+        _enter_ledger(
+            tmp_path / "s.sqlite", fake_vetting(skill, mine, other), [fake_verdict(skill)], tmp_path
+        )
     with Ledger(tmp_path / "s.sqlite") as ledger:
         entries = list(ledger.entries())
         assert ledger.verify().holds

@@ -37,6 +37,8 @@ class ForeignPin:
     name: str
     file: str
     source: str = ""
+    source_type: str = ""
+    """As the tool names it: `github`, `local`, and so on."""
     ref: str = ""
     version: str = ""
     skill_path: str = ""
@@ -91,6 +93,15 @@ def foreign_pins(text: str, file: str) -> tuple[ForeignPin, ...]:
     return tuple(found.values())
 
 
+def foreign_pins_of(folder: Path) -> dict[str, ForeignPin]:
+    """What other tools recorded of the skills in a registry folder, by name; the nearest lock wins."""
+    found: dict[str, ForeignPin] = {}
+    for path in foreign_locks(folder):
+        for pin in read_foreign_lock(path):
+            found.setdefault(pin.name, pin)
+    return found
+
+
 def _pins(skills: object, file: str) -> Iterator[ForeignPin]:
     if not isinstance(skills, dict):
         return
@@ -104,6 +115,7 @@ def _pins(skills: object, file: str) -> Iterator[ForeignPin]:
             name=name[:_LONGEST],
             file=file,
             source=next((text for key in _SOURCES if (text := _text(entry.get(key)))), ""),
+            source_type=_text(entry.get("sourceType")),
             ref=_text(entry.get("ref")) or _text(entry.get("commit")),
             version=_text(entry.get("version")),
             skill_path=_text(entry.get("skillPath")) or _text(entry.get("path")),

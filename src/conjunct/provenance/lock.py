@@ -12,6 +12,7 @@ from pathlib import Path
 
 from conjunct.errors import IntakeError, UsageError
 from conjunct.model import Entry, Registry, Skill
+from conjunct.provenance.foreign_lock import ForeignPin, foreign_pins_of
 from conjunct.provenance.origin import origin_of
 from conjunct.skills import read_registry
 
@@ -86,11 +87,13 @@ def pins_of(folder: Path) -> tuple[Pin, ...]:
 
 def pins_of_registry(registry: Registry, folder: Path) -> tuple[Pin, ...]:
     """A pin for every skill of a registry that was read from `folder`."""
-    return tuple(sorted((_pin(skill, folder) for skill in registry.skills), key=lambda pin: pin.place))
+    locked = foreign_pins_of(folder)
+    pins = (_pin(skill, folder, locked.get(skill.name)) for skill in registry.skills)
+    return tuple(sorted(pins, key=lambda pin: pin.place))
 
 
-def _pin(skill: Skill, folder: Path) -> Pin:
-    origin = origin_of(skill)
+def _pin(skill: Skill, folder: Path, locked: ForeignPin | None) -> Pin:
+    origin = origin_of(skill, locked)
     base = str(folder)
     inside = skill.path == base or skill.path.startswith(base.rstrip("/") + "/")
     place = skill.path[len(base.rstrip("/")) :].strip("/") if inside else skill.path

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from conjunct.model import Skill
+from conjunct.provenance.foreign_lock import ForeignPin
 
 _MOST_BYTES = 1 << 16
 _MOST_PARENTS = 40
@@ -32,7 +33,7 @@ class Origin:
     publisher: str = ""
     """`github.com/owner`, or the name that the package gives its author."""
     basis: str = ""
-    """What the publisher rests on: `git remote`, `plugin manifest`, `front matter`. None of them is proof."""
+    """What it rests on: `lock of another tool`, `git remote`, `plugin manifest`, `front matter`; no proof."""
     commit: str = ""
     """Checked-out commit of the repository that it lies in."""
     version: str = ""
@@ -54,15 +55,20 @@ class Origin:
         return {name: value for name, value in given.items() if value}
 
 
-def origin_of(skill: Skill) -> Origin:
-    """The origin of one skill: from its plugin manifest, the git folder it lies in, and its front matter."""
+def origin_of(skill: Skill, locked: ForeignPin | None = None) -> Origin:
+    """The origin of one skill, from the first that tells it: what an installer recorded of it (`locked`), the
+    git folder it lies in, its plugin manifest, its front matter.
+    """
     said = dict(skill.declaration.metadata)
     claimed = _first(said, _REPOSITORIES)
     author, version = _first(said, _CLAIMS), _first(said, _VERSIONS)
     from_archive = skill.source.startswith("archive ")
     remote, commit = ("", "") if from_archive else git_origin(Path(skill.path))
     claimed_place = plain_repository(claimed) if claimed else ""
-    if remote:
+    if locked is not None and locked.source and not from_archive:
+        source, basis, commit = _locked_source(locked), "lock of another tool", locked.ref
+        publisher = "/".join(source.split("/")[:2]) if source.count("/") >= 2 else ""
+    elif remote:
         owner = "/".join(remote.split("/")[:2]) if remote.count("/") >= 2 else remote
         source, publisher, basis = remote, owner, "git remote"
     elif skill.source:
@@ -75,6 +81,13 @@ def origin_of(skill: Skill) -> Origin:
     if not publisher and author:
         publisher, basis = author, "front matter"
     return Origin(source, publisher, basis, commit, version, claimed_place, skill.path)
+
+
+def _locked_source(pin: ForeignPin) -> str:
+    """Installers write `owner/name` for the host that they name as the type."""
+    place = plain_repository(pin.source)
+    short = pin.source_type.lower() in {"github", "gitlab"} and re.fullmatch(r"[\w.-]+/[\w.-]+", place)
+    return f"{pin.source_type.lower()}.com/{place}" if short else place
 
 
 def plain_repository(address: str) -> str:
