@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -128,6 +129,23 @@ def test_what_is_wrong_with_a_lock_is_said(tmp_path: Path, text: str, told: str)
     with pytest.raises(UsageError, match=told) as error:
         read_lock(path)
     assert str(path) in str(error.value)
+
+
+def test_a_pipe_or_link_in_place_of_the_lock_does_no_harm(registry: Path, tmp_path: Path) -> None:
+    os.mkfifo(registry / "conjunct.lock")
+    with pytest.raises(UsageError, match="no file"):
+        read_lock(registry / "conjunct.lock")
+    (registry / "conjunct.lock").unlink()
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (registry / "conjunct.lock").symlink_to(victim)
+    (registry / f".conjunct.lock.{os.getpid()}").symlink_to(victim)
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_lock(registry)
+    (registry / f".conjunct.lock.{os.getpid()}").unlink()
+    write_lock(registry)
+    assert victim.read_text() == "mine"
+    assert drifted(registry) == []
 
 
 def test_no_lock_and_no_registry_are_told(tmp_path: Path) -> None:

@@ -143,10 +143,12 @@ def write_lock(folder: Path, path: Path | None = None) -> tuple[Path, int]:
     path = path or lock_path(folder)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        scratch.write_text(to_text(pins), encoding="utf-8")
+        with scratch.open("x", encoding="utf-8") as stream:  # never through a link that lies there
+            stream.write(to_text(pins))
         scratch.replace(path)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
+        if not isinstance(error, FileExistsError):
+            scratch.unlink(missing_ok=True)
         raise UsageError(
             f"{path}: the lock cannot be written ({error.strerror}); name another with --file"
         ) from error
@@ -159,6 +161,8 @@ def read_lock(path: Path) -> tuple[Pin, ...]:
     Raises:
         UsageError: there is none, or it is no lock file of this version; says what is wrong with it.
     """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: is no file; `conjunct lock DIR --file FILE` writes the lock elsewhere")
     try:
         with path.open("rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
