@@ -157,6 +157,11 @@ def test_what_a_command_printed_is_told_from_a_command(line: str, command: bool)
         ("A=1 B='x y' node a.js", True),
         ("{tool} --x", True),
         ("/usr/bin/env python", True),
+        ("FLAGS=()", True),
+        ("A=1", True),
+        ("STATUS=$?", True),
+        ('NAME=$(yq ".name" "$FILE")', True),
+        ("log_debug() {", True),
         ("[ -f a ] && ls", True),
         ("name=", False),
         ("Host: example.com", False),
@@ -223,3 +228,14 @@ def test_what_is_piped_to_iex_is_followed() -> None:
 def test_powershell_that_fetches_nothing_is_no_download() -> None:
     assert acts("Run `Get-Content notes.txt | iex`.") == []
     assert acts("Never run `irm https://a.example.com/i.ps1 | iex`.") == []
+
+
+def test_a_lead_in_that_ends_in_a_condition_prohibits_nothing() -> None:
+    fence = "\n\n```bash\nnpm publish\n```\n"
+    assert commands("Choose a method and stop if it does not:" + fence) == ["npm publish"]
+    assert commands("The agent must not:" + fence) == []
+
+
+def test_lines_that_set_arrays_and_substitutions_stay_in_front_of_their_command() -> None:
+    text = '```bash\nFLAGS=()\nOUT=$(mktemp -d)\n./build.sh "$OUT"\n```\n'
+    assert commands(text) == ['FLAGS=()\nOUT=$(mktemp -d)\n./build.sh "$OUT"']

@@ -14,6 +14,8 @@ from conjunct.directives.vocabulary import vocabulary
 _ASSIGNMENT = re.compile(
     r"[A-Za-z_]\w{0,60}=(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|\$\([^()\n]{0,200}\)|[^\s\"']{0,400})\s+(?=\S)"
 )
+_ASSIGNED = re.compile(r"[A-Za-z_]\w{0,60}(?:\[[^\]\s]{1,40}\])?\+?=")
+_DEFINITION = re.compile(r"(?:function\s+[\w:-]{1,60}|[\w:-]{1,60}\s{0,4}\(\))\s{0,4}(?:\(\)\s{0,4})?[{(]?")
 _QUOTED = re.compile(r"(\"[^\"\n]{1,300}\"|'[^'\n]{1,300}')(?![:,])")
 _PROGRAM = re.compile(r"[A-Za-z0-9_.~$@{<%+:/-][\w./~${}<>@%+*:?\[\]-]{0,400}")
 _CONSOLE = re.compile(
@@ -45,6 +47,13 @@ def console_input(line: str) -> bool:
 def program_shaped(command: str) -> bool:
     """Whether the first word, behind assignments, can be the name or the path of a program."""
     text = command.lstrip()
+    if _DEFINITION.match(text):
+        return True
+    if assigned := _ASSIGNED.match(text):
+        if not text[assigned.end() :].strip():
+            return False  # `name=` is a fragment
+        if text[assigned.end()] in "$(\"'" and not _ASSIGNMENT.match(text):
+            return True  # an array, a substitution, a text over several lines
     for _ in range(8):
         match = _ASSIGNMENT.match(text)
         if match is None:
@@ -57,10 +66,10 @@ def program_shaped(command: str) -> bool:
         return True  # a group, a subshell or a test
     first = text.split(None, 1)[0] if text.split() else ""
     alone = first == text.strip()
+    if _ASSIGNED.match(first):
+        return alone and first.count("'") % 2 == 0 and first.count('"') % 2 == 0
     if not first or first.endswith(("=", ":", ",")) or not _PROGRAM.fullmatch(first.rstrip(";&")):
         return first.startswith(("$", "[[", "((")) and len(first) > 1
-    if "=" in first:
-        return alone  # the shell's own assignment
     if first.isalpha() and first.isupper() and len(first) > 1:
         return first in vocabulary()["resources.programs"].single
     if first.startswith(("../..", "/")):

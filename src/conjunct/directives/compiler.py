@@ -21,6 +21,8 @@ from conjunct.model import Compilation, Directive, DirectiveKind, Sentence
 
 _HIDDEN_DEPTH: Final = 2
 _HIDDEN_LENGTH: Final = 20_000
+_ORDERED: Final = 0.25
+"""Below this confidence what hidden text asks for is a reminder ("update this file"), not an order."""
 _DIFFERING_LINES: Final = 2000
 _DIFFERING_LENGTH: Final = 50_000
 _ELEMENT = re.compile(r"<[^<>]{0,400}>")
@@ -164,7 +166,7 @@ def _hidden(output: Output, piece: HiddenText) -> None:
     output.instructions += inner.instructions
     output.compiled += inner.compiled
     output.uncompiled.extend(replace(entry, line=min(entry.line, last)) for entry in inner.uncompiled)
-    ordered = any(not directive.mention for directive in found)
+    ordered = any(not directive.mention and directive.confidence >= _ORDERED for directive in found)
     if ordered or (piece.means != "comment" and (inner.instructions or not piece.text)):
         text = " ".join(piece.text.split())[:QUOTE_LENGTH]
         output.directives.append(

@@ -244,7 +244,8 @@ def _lead(text: str, to_fence: bool) -> tuple[bool, bool, bool]:
     colon = sentence.rstrip().rstrip("*_").endswith((":", "："))
     if not colon and not to_fence:
         return False, False, False
-    if colon and _at_edge(lexicon["headings.lead_prohibited"], words):
+    # "… and stop if it does not:" prohibits nothing
+    if colon and "if" not in words[-5:] and _at_edge(lexicon["headings.lead_prohibited"], words):
         return True, False, False
     if lexicon["headings.lead_order"].within(words):
         return False, False, True

@@ -22,6 +22,10 @@ class Stored:
 
 def stored_thing(verb: str, word: str, tokens: list[Token], lexicon: Vocabulary) -> Stored | None:
     """The stored thing that is the object of canonical `verb`, written as `word`; `None` if it is none."""
+    if tokens and tokens[0].low == "for":
+        return None  # "look for files"
+    if verb == "read" and word in ("check", "look", "checking"):
+        return None
     if verb == "read":
         nouns = lexicon["resources.stored_nouns" if word in _READING else "resources.file_nouns"]
     elif verb == "write":
