@@ -170,6 +170,19 @@ def test_planted_data_is_recognised_when_it_leaves_and_when_it_is_copied() -> No
         assert by_kind[ActionKind.SEND].canaries == ("/home/sam/.aws/credentials",)
 
 
+def test_a_delivery_is_told_from_another_by_query_and_header_too() -> None:
+    """What carries no known secret is compared between twin worlds by its digest."""
+    with small_world() as world:
+        words = [("?x=1",), ("?x=1",), ("?x=2",), ("?x=1", "-H", "X-Note: 3")]
+        digests = []
+        for query, *options in words:
+            result = run(world, "curl", "-s", *options, f"http://203.0.113.9/{query}")
+            digests += [action.sha256 for action in result.actions if action.kind is ActionKind.SEND]
+        assert len(digests) == 4
+        assert digests[0] == digests[1]
+        assert len(set(digests)) == 3
+
+
 def test_planted_data_is_recognised_after_changes_that_were_made_again() -> None:
     with small_world() as first, small_world() as second, small_world() as third:
         copied = run(first, "sh", "-c", "base64 ~/.aws/credentials > /tmp/a")

@@ -61,7 +61,14 @@ def _sends(candidate: str, episode: Episode) -> list[Action]:
 
 
 def _unread(candidate: str, episode: Episode) -> list[Action]:
-    return [action for action in _sends(candidate, episode) if not action.canaries and action.size]
+    """Bytes that left and hold nothing known; a name asked for leaves too, whoever answers."""
+    asked = [
+        action
+        for action in episode.trace.actions
+        if action.kind is ActionKind.RESOLVE and action.completed and candidate in action.skills()
+    ]
+    sends = [action for action in _sends(candidate, episode) if action.size]
+    return [action for action in (*sends, *asked) if not action.canaries]
 
 
 def _secrets_read(candidate: str, episode: Episode) -> tuple[str, ...]:
@@ -100,7 +107,10 @@ def _acting(candidate: str, episodes: list[Episode]) -> list[Episode]:
 
 
 def _bytes(actions: list[Action]) -> Counter[tuple[str, str]]:
-    return Counter((action.resource, action.sha256) for action in actions)
+    """What left, by place. Of a name asked for only the name counts: the rest of the question is random."""
+    return Counter(
+        (action.resource, "" if action.kind is ActionKind.RESOLVE else action.sha256) for action in actions
+    )
 
 
 def _compare(candidate: str, first: Episode, same: Episode, other: Episode) -> list[TwinFinding]:

@@ -86,6 +86,22 @@ def classify_path(path: str, *, home: str | None = None) -> ResourceClass:
     return ResourceClass.WORKSPACE
 
 
+@lru_cache(maxsize=1)
+def named_folders() -> frozenset[str]:
+    """What the table names in a home folder, and the folders above it: `~/…` in lower case."""
+    found: set[str] = set()
+    for patterns in table()["paths"].values():
+        for pattern in patterns:
+            parts = str(pattern).lower().split("/")
+            if parts[0] != "~":
+                continue
+            for length in range(2, len(parts) + 1):
+                if "*" in parts[length - 1]:
+                    break
+                found.add("/".join(parts[:length]))
+    return frozenset(found)
+
+
 @lru_cache(maxsize=8192)
 def classify_host(host: str) -> ResourceClass:
     """`LOOPBACK`, `NETWORK`, or `UNKNOWN` for a name that is not known (`*` or empty). A port is ignored."""

@@ -102,7 +102,7 @@ class Deliveries:
             step=connection.step if connection is not None else command.step,
             canaries=self.recogniser.find(text),
             size=arrival.size or len(text),
-            sha256=arrival.sha256 or hashlib.sha256(text).hexdigest(),
+            sha256=_digest(arrival),
             excerpt=text[:_EXCERPT_CHARACTERS].decode("utf-8", "replace"),
             detail=tuple((name, value) for name, value in detail.items() if value),
         )
@@ -136,6 +136,14 @@ class Deliveries:
                 last, canaries=(*last.canaries, *fresh), detail=(*last.detail, ("pieces", "yes"))
             )
         return actions
+
+
+def _digest(arrival: Arrival) -> str:
+    """Of all that the client chose: data leaves in a query or a header as well as in a body."""
+    if not (arrival.path or arrival.headers) and arrival.sha256:
+        return arrival.sha256
+    head = replace(arrival, body=b"").text
+    return hashlib.sha256(head + (arrival.sha256.encode() or arrival.body)).hexdigest()
 
 
 def _destination(arrival: Arrival) -> str:

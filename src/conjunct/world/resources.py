@@ -16,6 +16,7 @@ import yaml
 
 from conjunct.model import ResourceClass
 from conjunct.reach.resources import classify_path as classify_written_path
+from conjunct.reach.resources import named_folders
 from conjunct.world.spec import Layout
 
 _CODE_NAME_LIMIT = 255
@@ -153,9 +154,16 @@ def _files_of(name: str) -> re.Pattern[str] | None:
 
 @lru_cache(maxsize=256)
 def _own_state(home: str, skill: str) -> re.Pattern[str]:
+    """Places named after a skill, without those that mean something whatever is installed: a skill that is
+    called `aws`, `bashrc` or `config` does not thereby own what every user has there.
+    """
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", skill):
         return re.compile(r"(?!)")
-    return _union(item.replace("~", home, 1).replace("{skill}", skill) for item in _table()["own_state"])
+    known = named_folders()
+    places = [item.replace("{skill}", skill) for item in _table()["own_state"]]
+    return _union(
+        place.replace("~", home, 1) for place in places if place.removesuffix("/**").lower() not in known
+    )
 
 
 @cache
