@@ -32,6 +32,7 @@ _SHORTEST = 4
 _NETWORK = frozenset({ActionKind.SEND, ActionKind.CONNECT, ActionKind.RESOLVE, ActionKind.REMOTE_CODE})
 
 Place = tuple[str, int]
+Parts = tuple[str, ...]
 
 
 class Answer(StrEnum):
@@ -158,16 +159,20 @@ def alerts_by_skill(
     An absolute path must be that of the file, or end in the skill's folder and the file; a relative one must
     be the end of the file's path. Compared by whole path parts.
     """
-    by_name: dict[str, list[tuple[tuple[str, ...], int, Skill, str]]] = {}
+    by_end: dict[Parts, list[tuple[Parts, int, Skill, str]]] = {}
     for skill in skills:
         folder = tuple(part for part in posixpath.abspath(skill.path).split("/") if part)
         for entry in skill.entries:
             parts = (*folder, *entry.path.split("/"))
-            by_name.setdefault(parts[-1], []).append((parts, len(folder), skill, entry.path))
+            for end in (parts[-1:], parts[-2:]):
+                by_end.setdefault(end, []).append((parts, len(folder), skill, entry.path))
     placed: dict[str, dict[Alert, str]] = {}
     rest: list[Answered] = []
+    known: dict[str, set[tuple[str, str]]] = {}
     for alert in alerts:
-        found = _matches(alert, by_name)
+        if alert.file not in known:
+            known[alert.file] = _matches(alert.file, by_end)
+        found = known[alert.file]
         if len(found) == 1:
             ((skill_id, path),) = found
             placed.setdefault(skill_id, {})[alert] = path
@@ -178,15 +183,15 @@ def alerts_by_skill(
 
 
 def _matches(
-    alert: Alert, by_name: Mapping[str, list[tuple[tuple[str, ...], int, Skill, str]]]
+    file: str, by_end: Mapping[Parts, Sequence[tuple[Parts, int, Skill, str]]]
 ) -> set[tuple[str, str]]:
-    """(skill, path in it) pairs that fit an alert best: by the largest common end of the paths."""
-    parts = tuple(part for part in alert.file.split("/") if part not in {"", "."})
+    """(skill, path in it) pairs that fit a file best: by the largest common end of the paths."""
+    parts = tuple(part for part in file.split("/") if part not in {"", "."})
     if not parts or ".." in parts:
         return set()
-    absolute = alert.file.startswith("/")
+    absolute = file.startswith("/")
     best, found = 0, set[tuple[str, str]]()
-    for full, folder, skill, path in by_name.get(parts[-1], ()):
+    for full, folder, skill, path in by_end.get(parts[-2:], ()):
         common = _common_end(parts, full)
         whole = common == len(parts) and (not absolute or common == len(full))
         # Scanned elsewhere: the folder of the skill and everything below it have to agree.
@@ -199,7 +204,7 @@ def _matches(
     return found
 
 
-def _common_end(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+def _common_end(one: Parts, other: Parts) -> int:
     count = 0
     for first, second in zip(reversed(one), reversed(other), strict=False):
         if first != second:
