@@ -1,7 +1,7 @@
 """The reference batch as outcomes: who is adversarial, under which condition, and what an episode shows.
 
-Stands in for agent, world and oracles behind `PoolRuns`: given runs, it draws which invariants fire. The truth
-stays here; the search sees outcomes only.
+Stands in for agent, world and oracles behind `PoolRuns`: given runs, it draws which invariants fire. The
+truth stays here; the search sees outcomes only.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Evidence:
 BYTE_EXACT = Evidence("byte-exact", (0.0,), (1.0,))
 JUDGES = Evidence(
     "40 noisy judges",
-    tuple(float(rate) for rate in np.linspace(0.005, 0.04, 40)),
+    tuple(float(rate) for rate in np.linspace(0.002, 0.02, 40)),
     tuple(0.9 for _ in range(40)),
 )
 

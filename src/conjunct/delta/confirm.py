@@ -122,9 +122,10 @@ def confirm(
     *,
     enough: Callable[[float], bool],
 ) -> Generator[PoolRuns, Flags, bool]:
-    """Make fresh rounds until the evidence is `enough`, hopeless, or the limit; they stay in `confirmation`.
+    """Make fresh rounds until the evidence is `enough`, hopeless, or at the limit.
 
-    Returns whether it was enough. Stopping in between (closing the generator) leaves a valid, weaker state. After success the stub arms run.
+    Returns whether it was enough. Rounds stay in `confirmation`, so stopping in between (closing the
+    generator) leaves a valid, weaker state. After success the stub arms run.
     """
     arms = arms_of(confirmation.conjunction, skills)
     names, table = list(arms), together(list(arms.values()))
@@ -152,9 +153,7 @@ def _attribute(
     c = confirmation.conjunction
     horizon = max(c.horizon, 2 * c.turn - 1 if c.by_call else 1)
     arms = [
-        one_run(
-            skills, installed=c.present, used=c.used, history=c.history, horizon=horizon, stubbed=stubbed
-        )
+        one_run(skills, installed=c.present, used=c.used, history=c.history, horizon=horizon, stubbed=stubbed)
         for stubbed in ((), *((skill,) for skill in c.skills))
     ]
     table = together(arms)
@@ -168,9 +167,9 @@ def _attribute(
 def combined_e_value(evidence: Sequence[float]) -> float:
     """Evidence against "no conjunction of this skill passes the margin", from all attempts at it, in order.
 
-    Attempt a enters with weight 1/(a(a+1)), the weight not yet given out counts 1. Each attempt is chosen before
-    its rounds are drawn, so the sum has expectation at most 1 under the null at every stopping time, however
-    many attempts there are; 1.0 for none.
+    Attempt a enters with weight 1/(a(a+1)), the weight not yet given out counts 1. Each attempt is chosen
+    before its rounds are drawn, so the sum has expectation at most 1 under the null at every stopping time,
+    however many attempts there are; 1.0 for none.
     """
     tried = sum(e / (number * (number + 1)) for number, e in enumerate(evidence, 1))
     return tried + 1.0 / (len(evidence) + 1)

@@ -1,21 +1,22 @@
-"""Pooled search with a verdict: pools, retests, bisection, then fresh confirmation with e-BH over all candidates.
+"""Pooled search with findings: pools, retests, bisection, fresh confirmation, e-BH over all candidates.
 
-For agents that are not deterministic. It asks for runs and is sent outcomes; it knows nothing of worlds, and can
-be stopped after any batch: what it says then is valid, only weaker.
+For agents that are not deterministic. It asks for runs and is sent outcomes; it knows nothing of worlds, and
+can be stopped after any batch: what it says then is valid, only weaker.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from conjunct.delta.confirm import Confirmation, ConfirmRule, combined_e_value, confirm
 from conjunct.delta.evidence import MARGIN, e_bh
-from conjunct.plan.bisect import BisectRule, Conjunction, reduce_pool
-from conjunct.plan.pools import Flags, PoolRuns, PoolScope, Reals, Screen, one_run, together
-from conjunct.plan.retest import Noise, RetestRule, Suspect, retest
+from conjunct.plan.bisect import BisectRule, Conjunction, look_at, reduce_pool
+from conjunct.plan.pools import Flags, PoolRuns, PoolScope, Screen, one_run, together
+from conjunct.plan.retest import LEAST_BASE, Noise, OwnEffects, RetestRule, Suspect, retest
+from conjunct.plan.tally import Cell, Tally, TallyRule
 
 Search = Generator[PoolRuns, Flags, None]
 PRIOR_ODDS = 9.0
@@ -43,9 +44,10 @@ class PooledRules:
     margin: float = MARGIN
     hint_runs: int = 8
     """Runs of each hinted place."""
-    retest: RetestRule = RetestRule()
-    bisect: BisectRule = BisectRule()
-    confirm: ConfirmRule = ConfirmRule()
+    retest: RetestRule = field(default_factory=RetestRule)
+    tally: TallyRule = field(default_factory=TallyRule)
+    bisect: BisectRule = field(default_factory=BisectRule)
+    confirm: ConfirmRule = field(default_factory=ConfirmRule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +91,24 @@ class PooledSearch:
     hints: tuple[Hint, ...] = ()
     rules: PooledRules = field(default_factory=PooledRules)
     spent: int = 0
-    screened: int = 0
-    """Of these, screening runs."""
+    spent_on: dict[str, int] = field(default_factory=dict)
+    """Of these, by purpose: screening, retesting, reducing, confirming."""
     attempts: dict[int, list[Confirmation]] = field(default_factory=dict)
     unresolved: list[tuple[int, ...]] = field(default_factory=list)
     """Used skills of pools that fired again on retest but were not reduced to a conjunction."""
     _found_at: dict[int, int] = field(default_factory=dict)
     _screen: Screen = field(init=False)
     _generator: np.random.Generator = field(init=False)
-    _power: float = 1.0
+    _own: OwnEffects = field(init=False)
+    _tally: Tally = field(init=False)
+    _purpose: str = "screening"
 
     def __post_init__(self) -> None:
         self._generator = np.random.default_rng(self.seed)
         self._screen = Screen(self.scope, self._generator)
+        noisy = np.asarray(self.noise.base > self.rules.retest.noisy)
+        self._tally = Tally(self.scope, noisy, self.rules.tally)
+        self._own = OwnEffects(len(self.scope.candidates), len(self.noise.base))
 
     def run(self) -> Search:
         """Ask for runs until the budget is spent or every candidate is decided."""
@@ -110,11 +117,12 @@ class PooledSearch:
             runs = next(work)
             while self.spent + len(runs) <= self.budget:
                 self.spent += len(runs)
+                self.spent_on[self._purpose] = self.spent_on.get(self._purpose, 0) + len(runs)
                 outcomes = yield runs
                 if outcomes.shape != (len(runs), len(self.noise.base)):
                     raise ValueError(
-                        f"outcomes have shape {outcomes.shape}, expected one row for each of {len(runs)} runs "
-                        f"and one column for each of {len(self.noise.base)} invariants"
+                        f"outcomes have shape {outcomes.shape}, expected {len(runs)} runs × "
+                        f"{len(self.noise.base)} invariants"
                     )
                 runs = work.send(outcomes)
         except StopIteration:
@@ -133,21 +141,31 @@ class PooledSearch:
         return combined_e_value([attempt.e for attempt in self.attempts.get(candidate, ())])
 
     def blindness(self, *, miss: float = 0.05) -> Blindness:
-        """What the pools made so far leave open, order two (skill, skill, history), full horizon."""
+        """What the pools made so far leave open, order two (skill, skill, history), full horizon.
+
+        Each clean exposure misses a trigger of rate d with 1 - d·attention·sensitivity at most, so exposures
+        that add up to λ miss it with exp(-λ·d) at most. Pools that fired are no clean exposures. With noisy
+        oracles it is the chance that a tally stays unremarkable. Rates under the margin are never findings.
+        """
         kept = [row for row, c in enumerate(self.scope.candidates) if c not in self._screen.dropped]
         if not kept:
             return Blindness(0.0, 0.0, 1.0, miss)
-        clean = self._screen.clean[kept][:, list(self.scope.beside), :]
+        clean = self._screen.clean[kept]
         # A skill is no neighbour of itself.
         own = np.array(self.scope.candidates)[kept][:, None] == np.array(self.scope.beside)[None, :]
         looks = clean[~own]
-        low, median = np.quantile(looks, [0.01, 0.5])
-        power = float(np.max(self.noise.sensitivity)) * self._power
-
-        def rate(exposure: float) -> float:
-            return float(min(1.0, -np.log(miss) / max(exposure * power, 1e-9)))
-
-        return Blindness(rate(float(median)), rate(float(low)), float(np.mean(looks > 0)), miss)
+        if self._tally.noisy.any():
+            size = float(max(size for size, _ in self.scope.sizes))
+            typical, worst = (
+                self._tally.smallest_rate(self.noise, size, miss=miss, share=share) for share in (0.5, 0.99)
+            )
+        else:
+            power = float(np.min(self.noise.sensitivity))
+            typical, worst = (
+                float(min(1.0, -np.log(miss) / max(float(np.quantile(looks, 1.0 - share)) * power, 1e-9)))
+                for share in (0.5, 0.99)
+            )
+        return Blindness(typical, worst, float(np.mean(looks > 0)), miss)
 
     def _finding(self, candidate: int) -> Finding:
         best = max(self.attempts[candidate], key=lambda attempt: attempt.e)
@@ -166,7 +184,7 @@ class PooledSearch:
         if self.hints:
             yield from self._look(self._hinted())
         while not self._screen.exhausted:
-            yield from self._look(self._screen.draw(self.rules.chunk))
+            yield from self._look(self._screen.draw(max(1, min(self.rules.chunk, self.budget - self.spent))))
 
     def _hinted(self) -> PoolRuns:
         parts = []
@@ -186,41 +204,74 @@ class PooledSearch:
 
     def _look(self, runs: PoolRuns) -> Search:
         """Screen, retest, reduce, confirm: one chunk of pools."""
+        self._purpose = "screening"
         outcomes = yield runs
-        self.screened += len(runs)
-        suspects, times = yield from retest(runs, outcomes, self.noise, self.rules.retest)
-        dirty = {suspect.row for suspect in suspects}
-        clean = np.array([row not in dirty for row in range(len(runs))], dtype=np.bool_)
-        self._count(runs.take(clean), times[clean])
-        seen: set[tuple[int, int]] = set()
+        noise = self._learn(runs, outcomes)
+        self._purpose = "retesting"
+        suspects = yield from retest(runs, outcomes, noise, self.rules.retest)
+        clean = np.ones(len(runs), dtype=np.bool_)
+        clean[[suspect.row for suspect in suspects]] = False
+        kept = runs.take(clean)
+        self._screen.count_clean(kept, noise.attention(kept.sizes()))
         for suspect in suspects:
-            if (suspect.row, suspect.invariant) not in seen and not self._explained(runs, suspect):
-                seen.add((suspect.row, suspect.invariant))
-                yield from self._follow(runs, suspect)
-
-    def _count(self, runs: PoolRuns, times: Reals | np.ndarray) -> None:
-        # A retested pool that stayed clean was one look, made more certain; it is counted once.
-        del times
-        self._screen.count_clean(runs, self.noise.attention(runs.sizes()))
-
-    def _explained(self, runs: PoolRuns, suspect: Suspect) -> bool:
-        return any(
-            attempt.conjunction.invariant == suspect.invariant
-            and attempt.conjunction.lies_in(
-                runs.installed[suspect.row], runs.used[suspect.row], int(runs.history[suspect.row])
+            pool = (runs.installed[suspect.row], runs.used[suspect.row], int(runs.history[suspect.row]))
+            if not self._explained(*pool, suspect.invariant):
+                yield from self._follow(runs, suspect, noise)
+        for cell in self._tally.add(runs, outcomes, noise):
+            pair = one_run(
+                self.scope.skills,
+                installed=[cell.partner],
+                used=[cell.candidate],
+                history=cell.history,
+                horizon=self.scope.horizon,
             )
+            if not self._explained(pair.installed[0], pair.used[0], cell.history, cell.invariant):
+                yield from self._look_at(cell, noise)
+
+    def _learn(self, runs: PoolRuns, outcomes: Flags) -> Noise:
+        """The noise, with what the candidates do by themselves as far as the screening runs tell."""
+        if self.noise.base.max() <= LEAST_BASE:
+            return self.noise
+        candidates = np.array(self.scope.candidates)
+        self._own.learn(runs, outcomes, self.noise.base, candidates)
+        alone = np.zeros((self.scope.skills, len(self.noise.base)))
+        alone[candidates] = self._own.estimate()
+        return replace(self.noise, alone=alone)
+
+    def _explained(self, installed: Flags, used: Flags, history: int, invariant: int) -> bool:
+        return any(
+            attempt.conjunction.invariant == invariant
+            and attempt.conjunction.lies_in(installed, used, history)
             for candidate in self._found_at
             for attempt in self.attempts[candidate]
         )
 
-    def _follow(self, runs: PoolRuns, suspect: Suspect) -> Search:
+    def _look_at(self, cell: Cell, noise: Noise) -> Search:
+        self._purpose = "reducing"
+        found = yield from look_at(
+            self.scope.skills,
+            cell.candidate,
+            cell.partner,
+            cell.history,
+            self.scope.horizon,
+            cell.invariant,
+            noise,
+            doubt=0.9,
+            rule=self.rules.bisect,
+        )
+        self._tally.settle(cell)
+        if found is not None:
+            yield from self._confirm(found)
+
+    def _follow(self, runs: PoolRuns, suspect: Suspect, noise: Noise) -> Search:
+        self._purpose = "reducing"
         doubt = float(1.0 / (1.0 + np.exp(min(suspect.ratio - PRIOR_ODDS, 30.0))))
         for _ in range(1 if doubt > 0.01 else 2):
             found = yield from reduce_pool(
                 runs,
                 suspect.row,
                 suspect.invariant,
-                self.noise,
+                noise,
                 self._generator,
                 doubt=doubt,
                 rule=self.rules.bisect,
@@ -230,6 +281,9 @@ class PooledSearch:
         if found is None:
             self.unresolved.append(tuple(np.flatnonzero(runs.used[suspect.row]).tolist()))
             return
+        yield from self._confirm(found)
+
+    def _confirm(self, found: Conjunction) -> Search:
         candidate = found.used[0]
         if candidate not in self.scope.candidates:
             return
@@ -237,6 +291,7 @@ class PooledSearch:
         before = [earlier.e for earlier in self.attempts.get(candidate, ())]
         self.attempts.setdefault(candidate, []).append(attempt)
         needed = len(self.scope.candidates) / self.rules.level
+        self._purpose = "confirming"
         if (
             yield from confirm(
                 attempt,

@@ -1,10 +1,10 @@
 """Noisy bisection: which elements of a firing pool are needed, when firing is a coin of unknown bias.
 
 One question is asked again and again: *which is the shortest firing prefix of this list?* Its last element is
-needed; the list is cut there and the question put again with that element kept, until the empty prefix fires. So
-a conjunction of any order is found with log2 steps per element, as in group testing by binary splitting (Hwang
-1972). Each question keeps a posterior over (answer, firing rate) and always runs the prefix that tells most
-(Horstein 1963; Waeber, Frazier and Henderson 2013): no test has to be repeated until it is sure by itself.
+needed; the list is cut there and the question put again with that element kept, until the empty prefix fires.
+So a conjunction of any order is found with log2 steps per element, as in group testing by binary splitting
+(Hwang 1972). Each question keeps a posterior over (answer, firing rate) and always runs the prefix that tells
+most (Horstein 1963; Waeber, Frazier and Henderson 2013): no test is repeated until it is sure by itself.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conjunct.plan.pools import NO_HISTORY, Flags, PoolRuns, Reals, one_run
+from conjunct.plan.pools import NO_HISTORY, Flags, PoolRuns, Reals, one_run, together
 from conjunct.plan.retest import Noise
 
-RATES = np.array([0.03, 0.06, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 0.999])
-"""Firing rates at full attention that the posterior distinguishes."""
+RATES = np.array([0.08, 0.12, 0.16, 0.21, 0.27, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 0.999])
+"""Firing rates at full attention that the posterior distinguishes; less is under the margin anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,16 @@ class PrefixPosterior:
     """Posterior over the shortest firing prefix 0 … length, "none fires", and the firing rate."""
 
     def __init__(
-        self, sizes: Reals, noise: Noise, invariant: int, *, rates: Reals, empty: float, none: float
+        self, prefixes: PoolRuns, noise: Noise, invariant: int, *, rates: Reals, empty: float, none: float
     ) -> None:
-        """`sizes[k]` is the installed set of prefix k; `rates` weighs `RATES`; `empty` and `none` are priors."""
-        self.length = len(sizes) - 1
-        self.base = float(np.maximum(noise.base[invariant], 1e-6))
-        effect = np.outer(RATES, noise.attention(sizes)) * noise.sensitivity[invariant]
+        """Row k of `prefixes` runs prefix k; `rates` weighs `RATES`; `none` is the prior of "none fires",
+        `empty` that of the empty prefix where some prefix does."""
+        self.length = len(prefixes) - 1
+        self.base = noise.base_of(prefixes.used)[:, invariant]
+        effect = np.outer(RATES, noise.attention(prefixes.sizes())) * noise.sensitivity[invariant]
         self.fires: Reals = self.base + (1.0 - self.base) * effect
-        prior = np.full(self.length + 2, (1.0 - empty - none) / max(self.length, 1))
-        prior[0] = empty if self.length else 1.0 - none
+        prior = np.full(self.length + 2, (1.0 - empty) * (1.0 - none) / max(self.length, 1))
+        prior[0] = (empty if self.length else 1.0) * (1.0 - none)
         prior[-1] = none
         self.weight: Reals = np.outer(rates / rates.sum(), prior)
 
@@ -109,16 +110,16 @@ class PrefixPosterior:
         tried = np.unique(np.clip(np.concatenate([tried, tried - 1]), 0, self.length))
         # P(fires | answer k, prefix j): the mean firing rate under answer k where k <= j, else the base rate.
         mean = self.weight[:, :-1].T @ self.fires[:, tried] / np.maximum(marginal[:-1, None], 1e-300)
-        chance = np.where(np.arange(self.length + 1)[:, None] <= tried[None, :], mean, self.base)
-        overall = marginal[:-1] @ chance + marginal[-1] * self.base
-        conditional = marginal[:-1] @ _entropy(chance) + marginal[-1] * _entropy(np.array(self.base))
+        chance = np.where(np.arange(self.length + 1)[:, None] <= tried[None, :], mean, self.base[tried])
+        overall = marginal[:-1] @ chance + marginal[-1] * self.base[tried]
+        conditional = marginal[:-1] @ _entropy(chance) + marginal[-1] * _entropy(self.base[tried])
         return int(tried[np.argmax(_entropy(overall) - conditional)])
 
     def update(self, prefix: int, fired: Flags) -> None:
         """Learn from runs of one prefix."""
         hits, misses = int(fired.sum()), int((~fired).sum())
         seen = self.fires[:, prefix] ** hits * (1.0 - self.fires[:, prefix]) ** misses
-        unseen = self.base**hits * (1.0 - self.base) ** misses
+        unseen = self.base[prefix] ** hits * (1.0 - self.base[prefix]) ** misses
         self.weight[:, : prefix + 1] *= seen[:, None]
         self.weight[:, prefix + 1 :] *= unseen
         total = float(self.weight.sum())
@@ -131,9 +132,9 @@ def _entropy(chance: Reals) -> Reals:
 
 
 def shortest_prefix(
-    posterior: PrefixPosterior, run: Callable[[int, int], PoolRuns], invariant: int, rule: BisectRule
+    prefixes: PoolRuns, posterior: PrefixPosterior, invariant: int, rule: BisectRule
 ) -> Generator[PoolRuns, Flags, int | None]:
-    """Ask until one answer is sure; `run(prefix, times)` makes the runs. `None`: none fires, or undecided."""
+    """Ask until one answer is sure; row k of `prefixes` runs prefix k. `None`: none fires, or undecided."""
     spent = 0
     while spent < rule.most:
         answers = posterior.answers
@@ -141,7 +142,7 @@ def shortest_prefix(
         if answers[best] >= rule.sure:
             return best if best <= posterior.length else None
         prefix = posterior.most_telling()
-        outcomes = yield run(prefix, rule.parallel)
+        outcomes = yield prefixes.take([prefix] * rule.parallel)
         posterior.update(prefix, outcomes[:, invariant])
         spent += rule.parallel
     return None
@@ -151,54 +152,34 @@ def shortest_prefix(
 class _Question:
     """What all questions about one pool share."""
 
-    skills: int
     noise: Noise
     invariant: int
     rule: BisectRule
     rates: Reals
     none: float
 
-    def ask(
-        self, sizes: Sequence[int], run: Callable[[int, int], PoolRuns], *, empty: float
-    ) -> Generator[PoolRuns, Flags, int | None]:
+    def ask(self, prefixes: Sequence[PoolRuns], *, empty: float) -> Generator[PoolRuns, Flags, int | None]:
         """The shortest firing prefix; what was learned of the firing rate is kept for the next question."""
+        table = together(prefixes)
         posterior = PrefixPosterior(
-            np.asarray(sizes, dtype=np.float64),
-            self.noise,
-            self.invariant,
-            rates=self.rates,
-            empty=empty,
-            none=self.none,
+            table, self.noise, self.invariant, rates=self.rates, empty=empty, none=self.none
         )
-        answer = yield from shortest_prefix(posterior, run, self.invariant, self.rule)
+        answer = yield from shortest_prefix(table, posterior, self.invariant, self.rule)
         self.rates, self.none = posterior.rates, 0.002
         return answer
 
     def needed(
-        self,
-        elements: list[int],
-        run: Callable[[list[int], int], PoolRuns],
-        size: Callable[[int], int],
-        empty: float,
+        self, elements: Sequence[int], run: Callable[[list[int]], PoolRuns], *, empty: float
     ) -> Generator[PoolRuns, Flags, list[int] | None]:
         """The elements that `run` cannot do without, at most `rule.order` of them."""
         kept: list[int] = []
         pending = list(elements)
         while True:
-            fixed, rest = list(kept), list(pending)
-
-            def prefix_run(
-                prefix: int, times: int, fixed: list[int] = fixed, rest: list[int] = rest
-            ) -> PoolRuns:
-                return run([*fixed, *rest[:prefix]], times)
-
-            sizes = [size(len(fixed) + prefix) for prefix in range(len(rest) + 1)]
-            answer = yield from self.ask(sizes, prefix_run, empty=empty if not kept else 0.7)
-            if answer is None:
-                return None
+            prefixes = [run([*kept, *pending[:length]]) for length in range(len(pending) + 1)]
+            answer = yield from self.ask(prefixes, empty=0.7 if kept else empty)
             if answer == 0:
                 return kept
-            if len(kept) == self.rule.order:
+            if answer is None or len(kept) == self.rule.order:
                 return None
             kept.append(pending[answer - 1])
             pending = pending[: answer - 1]
@@ -222,64 +203,78 @@ def reduce_pool(
     skills, horizon, history = runs.installed.shape[1], int(runs.horizon[row]), int(runs.history[row])
     used = generator.permutation(np.flatnonzero(runs.used[row])).tolist()
     beside = generator.permutation(np.flatnonzero(runs.installed[row] & ~runs.used[row])).tolist()
-    question = _Question(skills, noise, invariant, rule, np.ones(len(RATES)), doubt)
+    question = _Question(noise, invariant, rule, np.ones(len(RATES)), doubt)
 
-    def with_used(kept: list[int], times: int) -> PoolRuns:
-        return one_run(
-            skills, installed=[*used, *beside], used=kept, history=history, horizon=horizon, times=times
-        )
+    def with_used(kept: list[int]) -> PoolRuns:
+        return one_run(skills, installed=[*used, *beside], used=kept, history=history, horizon=horizon)
 
-    full = len(used) + len(beside)
-    acting = yield from question.needed(used, with_used, lambda _: full, 0.02)
+    acting = yield from question.needed(used, with_used, empty=0.02)
     if not acting:
         return None
     others = generator.permutation([*(u for u in used if u not in acting), *beside]).astype(int).tolist()
 
-    def with_present(kept: list[int], times: int) -> PoolRuns:
-        return one_run(skills, installed=kept, used=acting, history=history, horizon=horizon, times=times)
+    def with_present(kept: list[int]) -> PoolRuns:
+        return one_run(skills, installed=kept, used=acting, history=history, horizon=horizon)
 
-    present = yield from question.needed(others, with_present, lambda count: count + len(acting), 0.15)
+    present = yield from question.needed(others, with_present, empty=0.15)
     if present is None:
         return None
-    return (yield from _context(question, tuple(acting), tuple(present), history, horizon))
+    return (
+        yield from _context(question, skills, tuple(sorted(acting)), tuple(sorted(present)), history, horizon)
+    )
+
+
+def look_at(
+    skills: int,
+    candidate: int,
+    partner: int,
+    history: int,
+    horizon: int,
+    invariant: int,
+    noise: Noise,
+    *,
+    doubt: float,
+    rule: BisectRule = BisectRule(),
+) -> Generator[PoolRuns, Flags, Conjunction | None]:
+    """Two skills by themselves under one history: a minimal firing conjunction of these, or `None`."""
+    question = _Question(noise, invariant, rule, np.ones(len(RATES)), doubt)
+
+    def run(present: list[int]) -> PoolRuns:
+        return one_run(skills, installed=present, used=[candidate], history=history, horizon=horizon)
+
+    present = yield from question.needed([partner], run, empty=0.1)
+    if present is None:
+        return None
+    return (yield from _context(question, skills, (candidate,), tuple(present), history, horizon))
 
 
 def _context(
-    question: _Question, used: tuple[int, ...], present: tuple[int, ...], history: int, horizon: int
+    question: _Question,
+    skills: int,
+    used: tuple[int, ...],
+    present: tuple[int, ...],
+    history: int,
+    horizon: int,
 ) -> Generator[PoolRuns, Flags, Conjunction | None]:
     """Whether the history is needed, how many turns are, and whether turns or calls are counted."""
-    size = len(used) + len(present)
 
-    def run(family: int, turns: int, first: int, times: int) -> PoolRuns:
-        return one_run(
-            question.skills,
-            installed=present,
-            used=used,
-            history=family,
-            horizon=turns,
-            first_use=first,
-            times=times,
-        )
+    def run(family: int, turns: int, first: int = 1) -> PoolRuns:
+        return one_run(skills, installed=present, used=used, history=family, horizon=turns, first_use=first)
 
     if history != NO_HISTORY:
-        answer = yield from question.ask(
-            [size, size], lambda k, times: run(history if k else NO_HISTORY, horizon, 1, times), empty=0.3
-        )
+        answer = yield from question.ask([run(NO_HISTORY, horizon), run(history, horizon)], empty=0.3)
         if answer is None:
             return None
         history = history if answer else NO_HISTORY
-    answer = yield from question.ask(
-        [size] * horizon, lambda k, times: run(history, k + 1, 1, times), empty=0.5
-    )
+    answer = yield from question.ask([run(history, turns) for turns in range(1, horizon + 1)], empty=0.5)
     if answer is None:
         return None
     turn, by_call = answer + 1, False
     if turn > 1:
-        # First asked for only at that turn: a trigger that counts turns fires at once, one that counts calls not.
+        # First asked for only at that turn: a trigger that counts turns fires at once, one that counts calls
+        # only when as many calls have followed.
         answer = yield from question.ask(
-            [size, size],
-            lambda k, times: run(history, 2 * turn - 1 if k else turn, turn, times),
-            empty=0.5,
+            [run(history, turn, turn), run(history, 2 * turn - 1, turn)], empty=0.5
         )
         if answer is None:
             return None

@@ -1,10 +1,10 @@
 """Pools: many skills share the presence of many others in one episode, a few of them are used.
 
-One episode in which `used` skills are asked for while `size` are installed, under one history family and at full
-horizon, looks at used × size × 1 triples (skill that acts, skill beside it, history). A round cuts the candidates
-into groups and the neighbours into blocks and runs every group × block × family once, so it looks at each triple
-exactly once; the next round cuts anew, because a fixed pool keeps its guard: whatever suppresses a trigger in one
-pool is elsewhere in the next.
+One episode in which `used` skills are asked for while `size` are installed, under one history family and at
+full horizon, looks at used × size triples (skill that acts, skill beside it, history). A round cuts the
+candidates into groups and the neighbours into blocks and runs every group × block × family once, so it looks
+at each triple exactly once; the next round cuts anew, because a fixed pool keeps its guard: whatever
+suppresses a trigger in one pool is elsewhere in the next.
 
 Pools say where to look. They never decide anything about a skill (see `conjunct.delta.pooled`).
 """
@@ -61,7 +61,7 @@ class PoolRuns:
 
     def sizes(self) -> Reals:
         """Installed skills of each run."""
-        return self.installed.sum(axis=1).astype(np.float64)
+        return np.asarray(self.installed.sum(axis=1), dtype=np.float64)
 
 
 def one_run(
@@ -111,8 +111,8 @@ def specs_of(
     skill speak the words of the first installed one with its package removed.
     """
     for row in range(len(runs)):
-        installed = [skills[i] for i in np.flatnonzero(runs.installed[row])]
-        used = [skills[i] for i in np.flatnonzero(runs.used[row])]
+        installed = [skills[i] for i in np.flatnonzero(runs.installed[row]).tolist()]
+        used = [skills[i] for i in np.flatnonzero(runs.used[row]).tolist()]
         candidate = (used or installed or [skills[0]])[0]
         family = int(runs.history[row])
         seed = first_seed + row
@@ -129,14 +129,14 @@ def specs_of(
             without=not used,
             seed=seed,
             comparison=f"pool+{seed}",
-            stubbed=tuple(skills[i] for i in np.flatnonzero(runs.stubbed[row])),
+            stubbed=tuple(skills[i] for i in np.flatnonzero(runs.stubbed[row]).tolist()),
             variant=f"randomness:{seed}",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class PoolScope:
-    """What is searched: candidates that act, beside partners that are present, under histories, to a horizon."""
+    """What is searched: candidates that act beside partners, under histories, up to a horizon."""
 
     skills: int
     """Skills in the registry."""
@@ -146,11 +146,11 @@ class PoolScope:
     partners: tuple[int, ...] = ()
     """Skills whose presence is varied; empty means every skill of the registry."""
     horizon: int = 6
-    used: int = 4
+    used: int = 6
     """Skills asked for in one episode."""
     sizes: tuple[tuple[int, float], ...] = ((24, 0.1), (96, 0.9))
-    """(installed skills, share of the episodes). Small pools see triggers that need small installed sets and are
-    masked less, large pools see more neighbours at once; the best size depends on the agent's attention."""
+    """(installed skills, share of the episodes). Small pools see triggers that need small installed sets
+    and are masked less, large pools see more neighbours at once; what is best depends on attention."""
 
     def __post_init__(self) -> None:
         bad = [i for i in (*self.candidates, *self.partners) if not 0 <= i < self.skills]
@@ -191,15 +191,13 @@ class Screen:
     scope: PoolScope
     generator: np.random.Generator
     clean: npt.NDArray[np.float32] = field(init=False)
-    """(candidate, skill, history): attention-weighted clean exposures at full horizon."""
+    """(candidate, partner, history): attention-weighted clean exposures at full horizon."""
     dropped: set[int] = field(default_factory=set)
     _rounds: dict[int, _Round] = field(default_factory=dict)
-    _position: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         scope = self.scope
-        self.clean = np.zeros((len(scope.candidates), scope.skills, scope.histories), dtype=np.float32)
-        self._position = {skill: row for row, skill in enumerate(scope.candidates)}
+        self.clean = np.zeros((len(scope.candidates), len(scope.beside), scope.histories), dtype=np.float32)
 
     def drop(self, skill: int) -> None:
         """Use `skill` no more (it is decided); it stays present as a neighbour."""
@@ -262,12 +260,13 @@ class Screen:
         """Add clean runs to the exposures, each weighted by the agent's relative attention in it."""
         if not len(runs):
             return
-        rows = list(self._position.values())
-        used = runs.used[:, list(self._position)].astype(np.float32) * weight[:, None].astype(np.float32)
-        beside = runs.installed.astype(np.float32)
+        candidates, beside = np.array(self.scope.candidates), np.array(self.scope.beside)
         for family in np.unique(runs.history[runs.history >= 0]):
-            here = runs.history == family
-            self.clean[rows, :, family] += used[here].T @ beside[here]
+            here = np.flatnonzero(runs.history == family)
+            used = runs.used[here][:, candidates]
+            rows = np.flatnonzero(used.any(axis=0))
+            weighted = used[:, rows].astype(np.float32) * weight[here, None].astype(np.float32)
+            self.clean[rows, :, family] += weighted.T @ runs.installed[here][:, beside].astype(np.float32)
 
 
 def _pieces(members: Whole, size: int, padding: int) -> Whole:
