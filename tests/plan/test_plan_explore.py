@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conjunct.model import EVERY_HISTORY, Context, EpisodeSpec, FactorKind
-from conjunct.plan import count_contexts
+from conjunct.model import EVERY_HISTORY, CommandRecord, Context, Episode, EpisodeSpec, FactorKind
+from conjunct.plan import Exploration, count_contexts, explore
 from plan.simulated import (
     And,
     Arguments,
@@ -22,6 +23,7 @@ from plan.simulated import (
     TurnIs,
     explored,
     holds,
+    run,
     scope,
 )
 
@@ -159,3 +161,30 @@ def test_a_settled_context_behaves_as_the_run_that_settled_it(guard: Any, data: 
     )
     if truth and whole.assumed == 0:
         assert found.triggers
+
+
+def test_the_clock_is_varied_once_where_the_source_reads_it() -> None:
+    one = scope(("a", "b"))
+    two_probes = replace(
+        one,
+        probes=(*one.probes, replace(one.probes[0], id="again")),
+        clocks=("neutral", "night"),
+        reads_clock=True,
+    )
+    found = Exploration("evil")
+    plan = explore(two_probes, found)
+    record = CommandRecord(0, 1, ("python3", "x.py"), "/home/sam", "evil", "SKILL.md", 3, "exit", 0)
+
+    def made(spec: EpisodeSpec) -> Episode:
+        episode = run(spec, TurnIs(99))
+        return replace(episode, trace=replace(episode.trace, commands=(record,)))
+
+    clocks: list[str] = []
+    try:
+        specs = next(plan)
+        while True:
+            clocks += [spec.context.clock for spec in specs]
+            specs = plan.send(tuple(made(spec) for spec in specs))
+    except StopIteration:
+        pass
+    assert clocks.count("night") == 1

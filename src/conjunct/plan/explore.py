@@ -142,7 +142,7 @@ class _Tree:
             for episode in episodes:
                 asked = questions(episode.trace, self.scope.table, own=self._own(episode.spec.context))
                 self.found.asked.append((episode.spec, asked))
-                fresh = self._not_yet_varied(episode.spec.context, asked)
+                fresh = self._not_yet_varied(episode.spec.context, asked | self._unseen_questions(episode))
                 next_frontier += [
                     self.respec(episode.spec.probe, c) for c in self.children(episode.spec.context, fresh)
                 ]
@@ -170,6 +170,15 @@ class _Tree:
 
     def _own(self, context: Context) -> frozenset[str]:
         return frozenset({self.scope.candidate, *context.used_before, *context.used_after})
+
+    def _unseen_questions(self, episode: Episode) -> frozenset[Question]:
+        """What a trace cannot show but the source names: reads of the clock and of variables."""
+        if not any(command.skill == self.scope.candidate for command in episode.trace.commands):
+            return frozenset()
+        unseen = {Question(FactorKind.ENVIRONMENT, name) for name in self.scope.variables}
+        if self.scope.reads_clock:
+            unseen.add(Question(FactorKind.CLOCK))
+        return frozenset(unseen)
 
     def _not_yet_varied(self, context: Context, asked: frozenset[Question]) -> frozenset[Question]:
         """Questions that no other probe or argument set has asked in this context: not varied yet."""
@@ -242,17 +251,11 @@ class _Tree:
     def _levels(self, context: Context, asked: frozenset[Question]) -> list[Context]:
         found: list[Context] = []
         factors = {q.factor for q in asked}
-        if (
-            context.clock == NEUTRAL
-            and (FactorKind.CLOCK in factors or self.scope.reads_clock)
-            and order(context) < 2
-        ):
+        if context.clock == NEUTRAL and FactorKind.CLOCK in factors and order(context) < 2:
             found += [replace(context, clock=level) for level in self.scope.clocks if level != NEUTRAL]
         if context.network == NEUTRAL and FactorKind.NETWORK in factors and order(context) == 0:
             found += [replace(context, network=level) for level in self.scope.networks if level != NEUTRAL]
-        variables = sorted(
-            {*self.scope.variables, *(q.detail for q in asked if q.factor is FactorKind.ENVIRONMENT)}
-        )
+        variables = sorted(q.detail for q in asked if q.factor is FactorKind.ENVIRONMENT)
         if variables and not context.environment and order(context) == 0:
             found.append(replace(context, environment=tuple((name, "1") for name in variables)))
         missing = sorted(q.detail for q in asked if q.factor is FactorKind.HOST)
