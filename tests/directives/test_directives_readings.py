@@ -163,6 +163,11 @@ def test_what_a_command_printed_is_told_from_a_command(line: str, command: bool)
         ('NAME=$(yq ".name" "$FILE")', True),
         ("log_debug() {", True),
         ("[ -f a ] && ls", True),
+        ("A='x y' B=$(ls -l) \\\n  node a.js", True),
+        (".\\tool.exe -c All", True),
+        (': "${A:?missing}"', True),
+        ("C:\\windows\\win.ini", False),
+        ("name=admin' OR 1=1--", False),
         ("name=", False),
         ("Host: example.com", False),
         ("../../../etc/passwd", False),
@@ -238,4 +243,4 @@ def test_a_lead_in_that_ends_in_a_condition_prohibits_nothing() -> None:
 
 def test_lines_that_set_arrays_and_substitutions_stay_in_front_of_their_command() -> None:
     text = '```bash\nFLAGS=()\nOUT=$(mktemp -d)\n./build.sh "$OUT"\n```\n'
-    assert commands(text) == ['FLAGS=()\nOUT=$(mktemp -d)\n./build.sh "$OUT"']
+    assert commands(text) == ["FLAGS=()\nOUT=$(mktemp -d)", 'FLAGS=()\n./build.sh "$OUT"']

@@ -25,11 +25,35 @@ _FETCHED_CODE = re.compile(
     r"\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z|da|k)?sh\b|\$\((?:curl|wget)\b|<\((?:curl|wget)\b"
 )
 _CHAINED = re.compile(r"(?:\||&&|;|\$\(|`)\s{0,4}(?:sudo\s{1,4})?([A-Za-z][\w.-]{1,40})\s")
+_ASSIGNMENTS: Final = 12
+_WORD_LENGTH: Final = 8000
 _VERSION = re.compile(r"v?\d[\w.]*,?$")
 _EXECUTABLE: Final = ("/bin/", "/sbin/", "/opt/", "/usr/local/")
 _SHELL_NAMES: Final = frozenset(
     {"ps", "cmd", "sh", "bash", "zsh", "fish", "root", "user", "host", "localhost"}
 )
+
+
+def _word_end(text: str, start: int) -> int:
+    """Index behind the shell word at `start`; -1 where a quotation or a parenthesis stays open."""
+    quote, depth, escaped = "", 0, False
+    for index in range(start, min(len(text), start + _WORD_LENGTH)):
+        character = text[index]
+        if escaped:
+            escaped = False
+        elif character == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'`":
+            quote = character
+        elif character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif depth <= 0 and (character.isspace() or character in ";|&"):
+            return index
+    return len(text) if not quote and depth <= 0 and len(text) <= start + _WORD_LENGTH else -1
 
 
 def console_input(line: str) -> bool:
@@ -49,16 +73,16 @@ def program_shaped(command: str) -> bool:
     text = command.lstrip()
     if _DEFINITION.match(text):
         return True
-    if assigned := _ASSIGNED.match(text):
-        if not text[assigned.end() :].strip():
-            return False  # `name=` is a fragment
-        if text[assigned.end()] in "$(\"'" and not _ASSIGNMENT.match(text):
-            return True  # an array, a substitution, a text over several lines
-    for _ in range(8):
-        match = _ASSIGNMENT.match(text)
-        if match is None:
+    for _ in range(_ASSIGNMENTS):
+        assigned = _ASSIGNED.match(text)
+        if assigned is None:
             break
-        text = text[match.end() :]
+        end = _word_end(text, assigned.end())
+        if end <= assigned.end():
+            return False  # `name=` is a fragment, and so is a value whose quotation never ends
+        text = text[end:].lstrip(" \t\\\n")
+        if not text or text[0] in "|&;#":
+            return True
     if text[:1] in "\"'":
         quoted = _QUOTED.match(text)
         return quoted is not None and ("/" in quoted[1] or "$" in quoted[1]) and " " not in quoted[1][1:3]
@@ -66,8 +90,10 @@ def program_shaped(command: str) -> bool:
         return True  # a group, a subshell or a test
     first = text.split(None, 1)[0] if text.split() else ""
     alone = first == text.strip()
-    if _ASSIGNED.match(first):
-        return alone and first.count("'") % 2 == 0 and first.count('"') % 2 == 0
+    if first == ":":
+        return True
+    if "\\" in first:
+        return first.startswith((".\\", "\\")) or first.lower().endswith((".exe", ".bat", ".cmd", ".ps1"))
     if not first or first.endswith(("=", ":", ",")) or not _PROGRAM.fullmatch(first.rstrip(";&")):
         return first.startswith(("$", "[[", "((")) and len(first) > 1
     if first.isalpha() and first.isupper() and len(first) > 1:

@@ -195,7 +195,7 @@ def polarity(text: str) -> int:
         return 0
     words = [word for word in _words(label) if word[0].isalnum()]
     lexicon = vocabulary()
-    if found and words and words[-1] in ("not", "never"):
+    if found and words and words[-1] in ("not", "never") and "if" not in words[-5:]:
         return -1
     if not words or len(words) > 4:
         return 0
