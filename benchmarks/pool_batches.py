@@ -63,6 +63,8 @@ HARDER = Mix(
     suppressed=0.5,
     split=0.2,
 )
+THIRD_ORDER = Mix("order 3", partners=(2,))
+SMALL_SETS = Mix("small sets", largest=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ JUDGES = Evidence(
     "40 noisy judges",
     tuple(float(rate) for rate in np.linspace(0.002, 0.02, 40)),
     tuple(0.9 for _ in range(40)),
+)
+WORSE_JUDGES = Evidence(
+    "40 worse judges",
+    tuple(float(rate) for rate in np.linspace(0.005, 0.04, 40)),
+    tuple(0.8 for _ in range(40)),
 )
 
 

@@ -1,7 +1,7 @@
 """Gates side by side on simulated reference batches: `python -m benchmarks.pools [--only NAME]`.
 
-Writes `benchmarks/results/pools.json`, from which the table in `docs/pools.md` is made
-(`python -m benchmarks.pools --table` prints it). Tuning used seeds from 9000 on; published seeds start at 0.
+Writes `benchmarks/results/pools.json`, from which the tables in `docs/pools.md` are made (`--page`).
+Tuning used seeds from 9000 on; published seeds start at 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.pool_batches import BYTE_EXACT, HARDER, JUDGES, NONE, REFERENCE, Batch, Evidence, Mix
+from benchmarks.pool_batches import (
+    BYTE_EXACT,
+    HARDER,
+    JUDGES,
+    NONE,
+    REFERENCE,
+    SMALL_SETS,
+    THIRD_ORDER,
+    WORSE_JUDGES,
+    Batch,
+    Evidence,
+    Mix,
+)
 from benchmarks.pool_gates import aggregate_gate, pairs_gate, published_gate
 from conjunct.delta.evidence import wilson_interval
 from conjunct.delta.intervals import exact_interval
@@ -30,6 +42,7 @@ from conjunct.plan.bisect import Conjunction
 from conjunct.plan.pools import NO_HISTORY, PoolScope
 
 RESULTS = Path(__file__).parent / "results" / "pools.json"
+PAGE = Path(__file__).parent.parent / "docs" / "pools.md"
 A_A_RUNS = 2000
 """Runs that measure the judges' base rates; counted in every budget with judges."""
 NEVER = 1 << 40
@@ -260,6 +273,9 @@ def parts(scale: float) -> dict[str, Callable[[], dict[str, Any]]]:
         "pools: reference, byte-exact, 2 used": lambda: in_band(
             REFERENCE, BYTE_EXACT, batches(12), exact, used=2
         ),
+        "pools: order 3, byte-exact": lambda: in_band(THIRD_ORDER, BYTE_EXACT, batches(6), (60_000, 200_000)),
+        "pools: small sets only, byte-exact": lambda: in_band(SMALL_SETS, BYTE_EXACT, batches(6), exact),
+        "pools: reference, worse judges": lambda: in_band(REFERENCE, WORSE_JUDGES, batches(4), noisy[:2]),
         "pools: whole registry, byte-exact": lambda: whole_registry(batches(2), (100_000, 200_000, 400_000)),
     }
 
@@ -293,19 +309,81 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+TARGETS = (
+    ("pools: reference, byte-exact", 20_000, 0.95),
+    ("pools: reference, byte-exact", 60_000, 0.999),
+    ("pools: harder, byte-exact", 32_000, 0.90),
+    ("pools: harder, byte-exact", 51_000, 0.95),
+    ("pools: harder, judges", 107_000, 0.90),
+    ("pools: harder, judges", 184_000, 0.95),
+    ("pools: one new skill acts", 8_300, 0.90),
+    ("pools: one new skill is the partner", 8_300, 0.90),
+    ("pools: one new skill is the partner", 12_800, 0.95),
+)
+"""(part, episodes, recall) of the prototype."""
+
+
+def targets(results: dict[str, Any]) -> str:
+    """The prototype's numbers beside the measured ones; "open" where the interval holds the target."""
+    lines = ["| part | episodes | target | measured (95 %) | |", "|---|---|---|---|---|"]
+    for name, episodes, target in TARGETS:
+        points = [p for p in results["parts"].get(name, {"curve": ()})["curve"] if p["episodes"] <= episodes]
+        if not points:
+            continue
+        recall, (low, high) = points[-1]["recall"], points[-1]["wilson"]
+        state = "met" if recall >= target else f"{target - recall:.3f} short"
+        if low < target <= high:
+            state += ", open"
+        lines.append(
+            f"| {name.removeprefix('pools: ')} | {episodes / 1000:g}k | {target:g} "
+            f"| {recall:.3f} ({low:.3f}–{high:.3f}) | {state} |"
+        )
+    return "\n".join(lines)
+
+
+def kinds(results: dict[str, Any]) -> str:
+    """Recall at the largest budget by order and by turn; where episodes went; who was blamed."""
+    lines = [
+        "| part | found by kind of trigger | blamed rightly | episodes by purpose |",
+        "|---|---|---|---|",
+    ]
+    for name, part in results["parts"].items():
+        if name.startswith("pools: "):
+            found = ", ".join(f"{kind}: {a} of {b}" for kind, (a, b) in part["by_kind"].items())
+            spent = ", ".join(f"{purpose} {count:,.0f}" for purpose, count in part["spent_on"].items())
+            lines.append(
+                f"| {name.removeprefix('pools: ')} | {found} "
+                f"| {part['blamed']} of {part['found']} | {spent} |"
+            )
+    return "\n".join(lines)
+
+
+def block(name: str, text: str) -> str:
+    """A generated block of `docs/pools.md`."""
+    return f"<!-- {name} -->\n{text}\n<!-- end of {name} -->"
+
+
+def page(text: str, results: dict[str, Any]) -> str:
+    """`docs/pools.md` with its generated blocks brought up to date."""
+    for name, made in (("table", table(results)), ("targets", targets(results)), ("kinds", kinds(results))):
+        start, end = text.index(f"<!-- {name} -->"), text.index(f"<!-- end of {name} -->")
+        text = text[:start] + block(name, made) + text[end + len(f"<!-- end of {name} -->") :]
+    return text
+
+
 def main() -> None:
     """Measure the named parts, or all, and keep the rest of the results file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the numbers of batches")
     parser.add_argument("--only", action="append", default=[], help="name of a part; repeat for several")
-    parser.add_argument("--table", action="store_true", help="print the table of the stored results")
+    parser.add_argument("--page", action="store_true", help="only bring docs/pools.md up to date")
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     results: dict[str, Any] = {"parts": {}}
     if arguments.output.exists():
         results = json.loads(arguments.output.read_text(encoding="utf-8"))
-    if arguments.table:
-        print(table(results))
+    if arguments.page:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
         return
     measured = parts(arguments.scale)
     unknown = sorted(set(arguments.only) - set(measured))
