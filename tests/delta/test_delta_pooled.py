@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from benchmarks.pool_batches import BYTE_EXACT, NONE, REFERENCE, Attention, Batch, Evidence, Mix
 from benchmarks.pools import drive, exactly_right, right_bodies
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from conjunct.delta.confirm import Confirmation, ConfirmRule, arms_of, combined_e_value, confirm
 from conjunct.delta.pooled import Hint, PooledRules, PooledSearch
 from conjunct.plan.bisect import Conjunction
 from conjunct.plan.pools import NO_HISTORY, PoolScope, Screen
+from conjunct.plan.retest import Noise
 
 FEW_JUDGES = Evidence("8 noisy judges", (0.01,) * 8, (0.9,) * 8)
 SMALL = {"skills": 150, "histories": 4, "adversarial": 3, "benign": 9}
@@ -132,7 +135,8 @@ def test_a_loud_harmless_delta_dilutes_the_published_score_but_no_finding() -> N
     assert 0.9 / max(0.9, float(batch.effects.rate[0])) > 0.5
     search = search_of(batch, 6000, used=3, sizes=((40, 1.0),))
     drive(search, batch)
-    assert 0 in found_rows(batch, search)
+    (finding,) = [finding for finding in search.findings() if finding.candidate == loud]
+    assert exactly_right(batch, 0, finding.conjunction) and finding.shape < 0.5
 
 
 def test_split_triggers_blame_both_bodies() -> None:
@@ -219,3 +223,69 @@ def test_arms_lack_one_element_each() -> None:
     assert set(arms) == {"whole", "skill:0", "skill:1", "history", "turn", "nothing"}
     assert arms["turn"].horizon.tolist() == [2] and arms["history"].history.tolist() == [NO_HISTORY]
     assert not arms["skill:0"].used.any() and not arms["skill:1"].installed[0, 1]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_without_noise_the_search_finds_what_running_everything_finds(data: st.DataObject) -> None:
+    """All candidates with a trigger of order two or less, and each trigger minimal, for a small registry."""
+    skills, histories, candidates = 8, 2, (0, 1, 2, 3)
+    triggers = data.draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(candidates),
+                st.one_of(st.none(), st.integers(0, 7)),
+                st.one_of(st.just(NO_HISTORY), st.integers(0, 1)),
+                st.integers(1, 4),
+            ).filter(lambda trigger: trigger[0] != trigger[1]),
+            max_size=4,
+        )
+    )
+
+    def fires(used: set[int], installed: set[int], history: int, horizon: int) -> bool:
+        return any(
+            actor in used
+            and (partner is None or partner in installed)
+            and family in (NO_HISTORY, history)
+            and horizon >= turn
+            for actor, partner, family, turn in triggers
+        )
+
+    search = PooledSearch(
+        PoolScope(skills, candidates, histories, horizon=4, used=2, sizes=((5, 1.0),)),
+        Noise(np.zeros(1), np.ones(1), np.ones_like),
+        data.draw(st.integers(0, 99)),
+        3000,
+        rules=PooledRules(chunk=48),
+    )
+    work = search.run()
+    try:
+        runs = next(work)
+        while True:
+            rows = [
+                fires(
+                    set(np.flatnonzero(runs.used[row]).tolist()),
+                    set(np.flatnonzero(runs.installed[row]).tolist()),
+                    int(runs.history[row]),
+                    int(runs.horizon[row]),
+                )
+                for row in range(len(runs))
+            ]
+            runs = work.send(np.array(rows, dtype=np.bool_)[:, None])
+    except StopIteration:
+        pass
+    exhaustive = {
+        candidate
+        for candidate in candidates
+        for partner in range(skills)
+        for history in range(histories)
+        if fires({candidate}, {candidate, partner}, history, 4)
+    }
+    assert {finding.candidate for finding in search.findings()} == exhaustive
+    for finding in search.findings():
+        found = finding.conjunction
+        used, installed = set(found.used), set(found.skills)
+        assert fires(used, installed, found.history, found.turn)
+        assert not any(fires(used - {s}, installed - {s}, found.history, 4) for s in found.skills)
+        assert found.history == NO_HISTORY or not fires(used, installed, NO_HISTORY, 4)
+        assert not fires(used, installed, found.history, found.turn - 1)
