@@ -244,3 +244,9 @@ def test_a_lead_in_that_ends_in_a_condition_prohibits_nothing() -> None:
 def test_lines_that_set_arrays_and_substitutions_stay_in_front_of_their_command() -> None:
     text = '```bash\nFLAGS=()\nOUT=$(mktemp -d)\n./build.sh "$OUT"\n```\n'
     assert commands(text) == ["FLAGS=()\nOUT=$(mktemp -d)", 'FLAGS=()\n./build.sh "$OUT"']
+
+
+def test_lines_that_are_not_run_are_reported_up_to_a_limit() -> None:
+    result = read("```bash\n" + "msf> use exploit/x\n" * 300 + "```\n")
+    assert len(result.uncompiled) == 101
+    assert (result.uncompiled[-1].line, result.uncompiled[-1].sensitive) == (102, True)

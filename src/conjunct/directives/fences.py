@@ -45,6 +45,8 @@ def _shell(output: Output, block: Block, context: Context, *, confidence: float)
     commands, dropped = fence_commands(block.text, block.line)
     for line, text in dropped[:_MAXIMUM_DROPPED]:
         output.count(context, False, _statement(text, line))
+    if len(dropped) > _MAXIMUM_DROPPED:
+        output.too_long(dropped[_MAXIMUM_DROPPED][0], "further lines of a code block that were not run")
     if len(commands) > MAXIMUM_COMMANDS:
         output.too_long(commands.pop().line, f"commands after the first {MAXIMUM_COMMANDS} of a code block")
     for command in commands:
