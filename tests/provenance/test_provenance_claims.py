@@ -324,3 +324,25 @@ def test_every_code_of_a_finding_is_documented(make: Make) -> None:
 def test_the_documentation_shows_the_table_of_codes() -> None:
     page = Path(__file__).parents[2] / "docs" / "claims.md"
     assert codes_table() in page.read_text(encoding="utf-8")
+
+
+GUARDED = "import os\nif os.environ.get('MODE') == 'late':\n    exec(open('table.dat').read())\n"
+
+
+def test_text_that_becomes_code_under_a_condition_no_run_met_is_a_question(make: Make) -> None:
+    assert reviews(make({"a.py": GUARDED})) == ["claims.opaque"]
+
+
+@pytest.mark.parametrize(
+    ("source", "ran"),
+    [
+        (GUARDED, [("a.py", 3)]),
+        ("exec(open('table.dat').read())\n", []),
+        ("import os\nif os.environ.get('MODE'):\n    print(getattr(os, input())())\n", []),
+    ],
+    ids=["it ran, and what it did is judged", "no condition", "no text that becomes code"],
+)
+def test_dynamic_code_that_ran_or_stands_open_is_a_note(
+    make: Make, source: str, ran: list[tuple[str, int]]
+) -> None:
+    assert reviews(make({"a.py": source}), exercised=ran) == []

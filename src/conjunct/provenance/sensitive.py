@@ -384,6 +384,15 @@ def _opaque(checked: Checked) -> Iterator[Finding]:
             yield checked.finding(
                 "claims.unsafe-deserialisation", f"unpickles data ({what[9:]})", action, Severity.NOTE
             )
+        elif action.guards and what.startswith(("dynamic:exec", "dynamic:eval")):
+            # Text that becomes code under a condition that no run met: neither read nor seen.
+            yield checked.finding(
+                "claims.opaque",
+                "under a condition, runs code that is not in its source",
+                action,
+                Severity.REVIEW,
+                "May it run code that cannot be read and that no run reached?",
+            )
         elif not what.startswith("uncompiled:"):
             yield checked.finding("claims.opaque", f"cannot be read ({what})", action, Severity.NOTE)
 
