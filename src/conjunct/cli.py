@@ -98,11 +98,12 @@ def vet(
     path: Path | None, form: str, output: Path | None, html: Path | None, fail_on: str, **options: Any
 ) -> None:
     """Vet the skills in PATH: one skill folder, a folder of skills, or an archive."""
-    from conjunct.report.write import failing_decisions, write_reports
+    from conjunct.report.write import failing_decisions, require_folders, write_reports
     from conjunct.vet import VetOptions, vet_registry
 
     verbose = options.pop("verbose")
     failing = failing_decisions(fail_on)
+    require_folders(output, html)
     if path is None and options["registry"] is None:
         raise UsageError("name a PATH to vet, or --registry DIR together with --changed REF")
     report = vet_registry(VetOptions(path=path, **options), watch=True)

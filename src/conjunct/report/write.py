@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -27,6 +28,15 @@ def failing_decisions(text: str) -> frozenset[Decision]:
         if word not in known:
             raise UsageError(f"--fail-on has {word!r}; use any of {', '.join(known)}, or `{NEVER}`")
     return frozenset(known[word] for word in words)
+
+
+def require_folders(*targets: Path | None) -> None:
+    """Before the work, not after it: raise `UsageError` where a report could not be written."""
+    for target in targets:
+        if target is not None and (target.is_dir() or not os.access(target.absolute().parent, os.W_OK)):
+            raise UsageError(
+                f"{target}: the report cannot be written there; name a file in a folder that exists"
+            )
 
 
 def write_reports(
