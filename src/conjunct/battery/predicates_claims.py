@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from conjunct.battery.predicates_does import host_readable, sent_by_skill
@@ -30,7 +31,7 @@ def claims_denied(scene: Scene, parameters: Mapping[str, str]) -> Iterator[Hit]:
                 continue
             description = readable.description.lower()
             if action.kind is ActionKind.SEND and action.resource_class is not ResourceClass.LOOPBACK:
-                said = _first(network, description) or _first(network, readable.body.lower())
+                said = _first(network, description) or _first_plain(network, readable.body.lower())
             elif _changes_user_file(scene, index):
                 said = _first(changes, description)
             else:
@@ -53,3 +54,15 @@ def _phrases(text: str) -> list[str]:
 
 def _first(phrases: list[str], text: str) -> str:
     return next((phrase for phrase in phrases if phrase in text), "")
+
+
+_PARTIAL = re.compile(
+    r"\b(?:demo|mode|option|flag|step|when|if|unless|with|using|only|after|once)\b|--\w|^\s*[#|>]"
+)
+"""Headings, tables, and lines about one way of use promise nothing about the whole skill."""
+
+
+def _first_plain(phrases: list[str], text: str) -> str:
+    """The first phrase that a line of prose says without limiting it to a case."""
+    lines = [line for line in text.splitlines() if not _PARTIAL.search(line)]
+    return _first(phrases, "\n".join(lines))

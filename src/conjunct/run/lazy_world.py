@@ -59,9 +59,9 @@ class LazyWorld:
         """Content of a file."""
         return self._open().read(path)
 
-    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
-        """Write a file as the agent, for the skill that `action` names."""
-        self._open().write(path, content, action)
+    def write(self, path: str, content: bytes, action: Action | None = None) -> bool:
+        """Write a file as the agent, for the skill that `action` names; whether that could be done."""
+        return self._open().write(path, content, action)
 
     def exists(self, path: str) -> bool:
         """Whether a path exists."""

@@ -39,8 +39,8 @@ class RunningWorld(Protocol):
     def read(self, path: str) -> bytes | None:
         """Content of a file."""
 
-    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
-        """Write a file as the agent."""
+    def write(self, path: str, content: bytes, action: Action | None = None) -> bool:
+        """Write a file as the agent; whether that could be done."""
 
     def exists(self, path: str) -> bool:
         """Whether a path exists."""
@@ -161,7 +161,8 @@ class EpisodeTools:
             size=len(content),
             excerpt=content[:400].decode("utf-8", "backslashreplace"),
         )
-        self._world.write(path, content, action)
+        if not self._world.write(path, content, action):
+            action = replace(action, completed=False)
         self.touches[Touch(path, TouchMode.WRITE, True, self._turn, -1)] = None
         self.actions.append(action)
 

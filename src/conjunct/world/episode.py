@@ -140,11 +140,16 @@ class EpisodeService:
         """Whether there is something at `path`."""
         return self._files.exists(path)
 
-    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
-        """Write a file as the agent, for the skill that `action` names."""
+    def write(self, path: str, content: bytes, action: Action | None = None) -> bool:
+        """Write a file as the agent, for the skill that `action` names; whether that could be done."""
+        try:
+            self._changes.write(path, content)
+        except OSError:
+            # A folder, a path below a file, a read-only place: an answer to the agent, no fault of the world.
+            return False
         self._observer.brought(content)
         self._observer.remember(() if action is None else (action,))
-        self._changes.write(path, content)
+        return True
 
     def fingerprint(self, observations: Sequence[Observation]) -> tuple[str, ...]:
         """The present state of what was touched."""

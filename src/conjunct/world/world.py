@@ -66,9 +66,12 @@ class World:
         """Content of a regular file, links resolved inside the world; `None` if there is none."""
         return self._ask("read", path)  # type: ignore[no-any-return]
 
-    def write(self, path: str, content: bytes, action: Action | None = None) -> None:
-        """Write a file with the agent's own tool, its folders included; `action` tells for whom."""
-        self._ask("write", path, content, action)
+    def write(self, path: str, content: bytes, action: Action | None = None) -> bool:
+        """Write a file with the agent's own tool, its folders included; `action` tells for whom.
+
+        False where nothing can be written: a folder, a path below a file, a read-only place.
+        """
+        return bool(self._ask("write", path, content, action))
 
     def exists(self, path: str) -> bool:
         """Whether there is something at `path`."""
