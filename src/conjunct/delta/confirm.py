@@ -5,6 +5,7 @@ What raised the suspicion is not used. The e-value grows round by round and may 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
@@ -28,8 +29,10 @@ class ConfirmRule:
     hopeless: float = 0.3
     """Evidence under which it is given up once `patience` rounds are in."""
     patience: int = 30
-    attribute_rounds: int = 24
-    """Fresh rounds for the stub arms, which decide who did it."""
+    blame: float = 6.0
+    """Log-likelihood ratio, in nats, at which a stub arm has decided whether a body is needed."""
+    blame_most: int = 240
+    """Rounds of the stub arms at most."""
 
 
 @dataclass(slots=True)
@@ -39,8 +42,8 @@ class Confirmation:
     conjunction: Conjunction
     margin: float = MARGIN
     outcomes: dict[str, list[float]] = field(default_factory=dict)
-    stubs: dict[int, list[float]] = field(default_factory=dict)
-    stub_whole: list[float] = field(default_factory=list)
+    stubs: dict[int, float] = field(default_factory=dict)
+    """Skill to log-likelihood ratio of "its stub does as well" against "its stub takes the effect away"."""
 
     @property
     def rounds(self) -> int:
@@ -76,15 +79,11 @@ class Confirmation:
 
     @property
     def bodies(self) -> tuple[int, ...]:
-        """Skills whose body is needed: a stub in their place takes more than half of the effect away.
+        """Skills whose body is needed: with a stub in their place the effect is gone.
 
-        Where no stub does (the effect hangs on names alone) all of the conjunction's skills.
+        Where no stub takes it away (the effect hangs on names alone) all of the conjunction's skills.
         """
-        none = float(np.mean(self.outcomes[NOTHING])) if self.outcomes.get(NOTHING) else 0.0
-        whole = float(np.mean(self.stub_whole)) - none if self.stub_whole else 0.0
-        needed = tuple(
-            skill for skill, values in self.stubs.items() if float(np.mean(values)) - none < whole / 2.0
-        )
+        needed = tuple(skill for skill, ratio in self.stubs.items() if ratio < 0.0)
         return needed or self.conjunction.skills
 
     def _lacking(self) -> dict[str, list[float]]:
@@ -149,19 +148,29 @@ def confirm(
 def _attribute(
     confirmation: Confirmation, skills: int, rule: ConfirmRule
 ) -> Generator[PoolRuns, Flags, None]:
-    """Each skill replaced by a stub in turn, beside fresh runs of the whole."""
+    """Each skill replaced by a stub in turn, in fresh runs, until each arm has decided (Wald 1945)."""
     c = confirmation.conjunction
     horizon = max(c.horizon, 2 * c.turn - 1 if c.by_call else 1)
-    arms = [
-        one_run(skills, installed=c.present, used=c.used, history=c.history, horizon=horizon, stubbed=stubbed)
-        for stubbed in ((), *((skill,) for skill in c.skills))
-    ]
-    table = together(arms)
-    rows = np.tile(np.arange(len(arms)), rule.attribute_rounds)
-    fired = (yield table.take(rows))[:, c.invariant].reshape(rule.attribute_rounds, len(arms))
-    confirmation.stub_whole = fired[:, 0].astype(float).tolist()
-    for column, skill in enumerate(c.skills, 1):
-        confirmation.stubs[skill] = fired[:, column].astype(float).tolist()
+    with_body = min(0.98, float(np.mean(confirmation.outcomes[WHOLE])))
+    without = min(with_body / 2.0, max(0.01, float(np.mean(confirmation.outcomes[NOTHING]))))
+    hit, miss = math.log(with_body / without), math.log((1.0 - with_body) / (1.0 - without))
+    table = together(
+        [
+            one_run(
+                skills, installed=c.present, used=c.used, history=c.history, horizon=horizon, stubbed=[skill]
+            )
+            for skill in c.skills
+        ]
+    )
+    ratio = np.zeros(len(c.skills))
+    for _ in range(0, rule.blame_most, rule.batch):
+        open_arms = np.flatnonzero(np.abs(ratio) < rule.blame)
+        if not open_arms.size:
+            break
+        rows = np.repeat(open_arms, rule.batch)
+        fired = (yield table.take(rows))[:, c.invariant].reshape(len(open_arms), rule.batch)
+        ratio[open_arms] += np.where(fired, hit, miss).sum(axis=1)
+    confirmation.stubs = dict(zip(c.skills, ratio.tolist(), strict=True))
 
 
 def combined_e_value(evidence: Sequence[float]) -> float:
