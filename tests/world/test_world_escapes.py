@@ -245,8 +245,7 @@ def test_links_out_of_the_world_lead_nowhere() -> None:
             assert world.read(f"/home/sam/{name}") is None
         assert b"sam:x:1000" in (world.read("/home/sam/project/etc/passwd") or b"")
         assert b"root:x:0:0:root:/root:/bin/bash\ndaemon" in (world.read("/home/sam/../../etc/passwd") or b"")
-        with pytest.raises(Exception, match=r"(?i)read-only|permission"):
-            world.write("/home/sam/project/etc/passwd", b"evil")
+        assert not world.write("/home/sam/project/etc/passwd", b"evil")
 
 
 def test_a_named_pipe_does_not_block_the_reader() -> None:
