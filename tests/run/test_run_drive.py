@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -174,3 +175,20 @@ def test_the_same_spec_with_other_packages_is_another_episode(tmp_path: Path) ->
     again = Counting()
     drive({"a": plan([1], [])}, again, Store(tmp_path / "s", packages=lambda _: "another digest"))
     assert again.ran == [1]
+
+
+def _hang(wanted: EpisodeSpec) -> Episode:
+    if wanted.seed == 7:
+        time.sleep(600)
+    return Episode(wanted, Trace())
+
+
+def test_a_worker_that_hangs_is_ended_and_the_others_go_on(tmp_path: Path) -> None:
+    got: list[Episode] = []
+
+    def collecting() -> Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], None]:
+        got.extend((yield tuple(spec(number) for number in (1, 7, 2))))
+
+    with LocalExecutor(_hang, workers=2, overdue=0.5) as executor:
+        drive({"a": collecting()}, executor, Store(tmp_path / "s"))
+    assert [bool(episode.trace.undetermined) for episode in got] == [False, True, False]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,13 +22,17 @@ from conjunct.errors import ConjunctError
 from conjunct.model import Episode, EpisodeSpec, Trace
 from conjunct.run.codec import decode, encode
 
+OVERDUE_SECONDS = 1800.0
 RunEpisode = Callable[[EpisodeSpec], Episode]
 
 
 class LocalExecutor:
     """Runs episodes in `workers` forked processes. Use as a context manager; start it before any thread."""
 
-    def __init__(self, run_episode: RunEpisode, *, workers: int | None = None) -> None:
+    def __init__(
+        self, run_episode: RunEpisode, *, workers: int | None = None, overdue: float = OVERDUE_SECONDS
+    ) -> None:
+        """`overdue`: seconds after which a worker counts as hung, far above what an episode's limits allow."""
         if workers is not None and workers < 1:
             raise ValueError(f"workers is {workers}, but must be at least 1")
         self._run_episode = run_episode
@@ -36,6 +41,8 @@ class LocalExecutor:
         self._workers: dict[Connection, BaseProcess] = {}
         self._idle: deque[Connection] = deque()
         self._busy: dict[Connection, EpisodeSpec] = {}
+        self._since: dict[Connection, float] = {}
+        self._overdue = overdue
         self._queue: deque[EpisodeSpec] = deque()
         self._tried: dict[str, int] = {}
 
@@ -80,12 +87,18 @@ class LocalExecutor:
         while self._queue and self._idle:
             connection, spec = self._idle.popleft(), self._queue.popleft()
             self._busy[connection] = spec
+            self._since[connection] = time.monotonic()
             # A worker that was killed while idle cannot take it; `finished` then sees its end of file.
             with suppress(OSError):
                 connection.send_bytes(encode(spec))
 
     def finished(self, timeout: float | None = None) -> Iterator[Episode]:
         """Episodes that have ended, in order of ending; waits up to `timeout` seconds for the first."""
+        now = time.monotonic()
+        for connection in self._busy:
+            if now - self._since[connection] > self._overdue:
+                # Hung: killed, it is seen below as a worker that died.
+                self._workers[connection].kill()
         for ready in wait(list(self._busy), timeout):
             assert isinstance(ready, Connection)
             spec = self._busy.pop(ready)
