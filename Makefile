@@ -19,8 +19,9 @@ setup: .venv/ready
 demo: setup
 	@$(BIN)/conjunct vet examples/registry --fail-on never
 
+TESTS ?= tests
 test: setup
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto $(TESTS)
 
 quick: setup
 	@$(BIN)/python -m pytest -n auto -m "not world and not slow"

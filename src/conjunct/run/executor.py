@@ -32,7 +32,7 @@ class LocalExecutor:
     def __init__(
         self, run_episode: RunEpisode, *, workers: int | None = None, overdue: float = OVERDUE_SECONDS
     ) -> None:
-        """`overdue`: seconds after which a worker counts as hung, far above what an episode's limits allow."""
+        """`overdue`: seconds after which a worker counts as hung, far above what limits allow."""
         if workers is not None and workers < 1:
             raise ValueError(f"workers is {workers}, but must be at least 1")
         self._run_episode = run_episode
