@@ -103,8 +103,7 @@ class Tallied:
         self.spent += search.spent + extra
         for purpose, episodes in search.spent_on.items():
             self.spent_on[purpose] = self.spent_on.get(purpose, 0) + episodes
-        adversaries = {int(effects.candidate[row]) for row in rows}
-        self.benign += len(set(found) - adversaries)
+        self.benign += len(set(found) - set(batch.adversaries))
         for row in rows:
             finding = found.get(int(effects.candidate[row]))
             self.planted += 1
@@ -192,7 +191,7 @@ def one_new(batches: int, budgets: tuple[int, ...], *, acts: bool) -> dict[str, 
             else:
                 others = tuple(s for s in range(batch.skills) if s != partner)
                 scope = PoolScope(
-                    batch.skills, others, batch.histories, partners=(partner,), sizes=((8, 0.5), (24, 0.5))
+                    batch.skills, others, batch.histories, partners=(partner,), sizes=((8, 0.9), (24, 0.1))
                 )
             search = PooledSearch(scope, batch.measured_noise(), seed, budgets[-1])
             drive(search, batch)
