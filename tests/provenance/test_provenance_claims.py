@@ -333,6 +333,14 @@ def test_text_that_becomes_code_under_a_condition_no_run_met_is_a_question(make:
     assert reviews(make({"a.py": GUARDED})) == ["claims.opaque"]
 
 
+NATIVE = "import ctypes, os\nif os.environ.get('MODE') == 'late':\n    ctypes.CDLL(None).system(b'x')\n"
+
+
+def test_machine_code_under_a_condition_no_run_met_is_a_question(make: Make) -> None:
+    assert reviews(make({"a.py": NATIVE})) == ["claims.opaque"]
+    assert reviews(make({"a.py": NATIVE}), exercised=[("a.py", 3)]) == []
+
+
 @pytest.mark.parametrize(
     ("source", "ran"),
     [

@@ -384,8 +384,8 @@ def _opaque(checked: Checked) -> Iterator[Finding]:
             yield checked.finding(
                 "claims.unsafe-deserialisation", f"unpickles data ({what[9:]})", action, Severity.NOTE
             )
-        elif action.guards and what.startswith(("dynamic:exec", "dynamic:eval")):
-            # Text that becomes code under a condition that no run met: neither read nor seen.
+        elif action.guards and what.startswith(("dynamic:exec", "dynamic:eval", "native:")):
+            # Text that becomes code, or machine code, under a condition no run met: neither read nor seen.
             yield checked.finding(
                 "claims.opaque",
                 "under a condition, runs code that is not in its source",
