@@ -292,6 +292,7 @@ def test_mail_is_accepted_plain_and_encrypted_with_its_recipients() -> None:
     assert base64.b64encode(b"\0sam\0pass-word-587") in base64.b64decode(rows[1]["body"])
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads the kernel's table; elsewhere the trace tells")
 def test_datagrams_are_recorded_with_their_destination() -> None:
     hosts = {(row["host"], row["port"]) for row in arrivals("plausible", protocol="udp")}
     assert hosts == {("198.51.100.9", 9999), ("2606:4700::1111", 9998)}

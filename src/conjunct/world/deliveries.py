@@ -30,6 +30,8 @@ class Deliveries:
     """Arrivals told so far."""
     refused: set[tuple[str, int]] = field(default_factory=set)
     """Destinations whose refusal was told: the kernel keeps them without order."""
+    datagrams: int = 0
+    """Datagrams told so far whose destination only the trace knows."""
     parts: list[bytes] = field(default_factory=list)
 
     def actions(
@@ -95,7 +97,7 @@ class Deliveries:
         return Action(
             kind=ActionKind.RESOLVE if resolve else sends,
             completed=not refused,
-            resource=arrival.host if resolve else _destination(arrival),
+            resource=arrival.host if resolve else self._told_destination(arrival, connection),
             resource_class=ResourceClass.NETWORK,
             actor=connection.actor if connection is not None else directive(command),
             turn=connection.turn if connection is not None else command.turn,
@@ -106,6 +108,13 @@ class Deliveries:
             excerpt=text[:_EXCERPT_CHARACTERS].decode("utf-8", "replace"),
             detail=tuple((name, value) for name, value in detail.items() if value),
         )
+
+    def _told_destination(self, arrival: Arrival, connection: Connection | None) -> str:
+        if arrival.host or arrival.address or connection is None:
+            return _destination(arrival)
+        address, _, port = connection.destination.rpartition(":")
+        name = self.name_of(address.strip("[]")) or address
+        return f"{name}:{port}"
 
     def _connection(self, arrival: Arrival) -> Connection | None:
         """The traced use of the socket: by its inode, else the client's address, else the destination."""
@@ -119,7 +128,17 @@ class Deliveries:
             for connection in reversed(self.connections):
                 if test(connection):
                     return connection
-        return None
+        return self._next_datagram() if arrival.protocol == "udp" and not arrival.address else None
+
+    def _next_datagram(self) -> Connection | None:
+        """The next use of a datagram socket: arrivals come in the order of sending, and the kernel's table of
+        redirected datagrams can be read by root only.
+        """
+        sent = [one for one in self.connections if one.protocol == "udp" and one.sent]
+        if not sent:
+            return None
+        self.datagrams += 1
+        return sent[min(self.datagrams, len(sent)) - 1]
 
     def _with_split(self, actions: list[Action], sent: list[bytes]) -> list[Action]:
         """Planted data that left in pieces belongs to the action that carried the last of them."""
