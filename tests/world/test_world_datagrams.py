@@ -22,7 +22,7 @@ def test_each_datagram_has_its_destination_and_bytes() -> None:
         result = python(world, PROGRAM)
         late = world.finish()
     sent = [a for a in (*result.actions, *late.actions) if a.kind is ActionKind.SEND]
-    assert {(a.resource, a.excerpt) for a in sent} == {
+    assert {(a.resource, a.excerpt.strip()) for a in sent} == {
         ("198.51.100.9:9999", "first"),
         ("203.0.113.7:7777", "second"),
     }
