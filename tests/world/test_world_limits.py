@@ -135,7 +135,7 @@ def test_a_flood_of_output_is_cut_and_ended() -> None:
         assert len(result.stdout) == 4096
         assert result.record.ended == "killed" and result.undetermined == ("ended by the output-limit",)
         assert works(world)
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 60
 
 
 def test_output_below_the_flood_is_cut_without_ending_the_command() -> None:
