@@ -52,7 +52,10 @@ class Setting:
         """Digest of the packages that an episode installs: other content makes it another episode."""
         ids = sorted({spec.candidate, *spec.context.co_skills})
         digests = [self.skills_by_id[skill].digest for skill in ids]
-        return hashlib.sha256(":".join(digests).encode()).hexdigest()[:16]
+        # What the prose of the skills in use says to the agent: another compiler makes other episodes.
+        used = (spec.candidate, *spec.context.used_before, *spec.context.used_after)
+        digests += [repr(self.compilations[skill]) for skill in used]
+        return hashlib.sha256(":".join(digests).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
     def credential_variables(self, skill: str) -> frozenset[str]:
         """Names of variables that look like credentials and that the skill declares or reads."""
