@@ -32,12 +32,11 @@ from conjunct.report.summary import Report, worst_first
 from conjunct.run import LocalExecutor, Store
 from conjunct.run.episode import EpisodeRunner
 from conjunct.run.setting import Setting
+from conjunct.run.store import DEFAULT_STORE
 from conjunct.skills import changed_skills, combined, read_registry, stub_of
 from conjunct.vetting import Vetting
 from conjunct.world.spec import Command, WorldSpec
 from conjunct.world.world import open_world
-
-DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class Vetting:
         """Imported alerts by skill, each with the file of the package that it is on."""
         self.answered: list[Answered] = []
         self._table = self._carriers()
+        self._scopes: dict[str, Scope] = {}
 
     # ---- phases
 
@@ -101,7 +102,13 @@ class Vetting:
         )
 
     def scope(self, skill: Skill) -> Scope:
-        """What may vary for one candidate under the policy."""
+        """What may vary for one candidate under the policy; the same for a whole vetting."""
+        known = self._scopes.get(skill.id)
+        if known is None:
+            known = self._scopes[skill.id] = self._make_scope(skill)
+        return known
+
+    def _make_scope(self, skill: Skill) -> Scope:
         setting = self.setting
         return Scope(
             candidate=skill.id,

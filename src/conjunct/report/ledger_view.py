@@ -15,6 +15,7 @@ from conjunct.errors import StoreError, UsageError
 from conjunct.provenance.ledger import ChainCheck, Ledger, Version
 from conjunct.report.safe_text import safe_line
 from conjunct.report.summary import EXIT_ADMITTED, EXIT_FLAGGED
+from conjunct.run.store import DEFAULT_STORE
 
 SCHEMA = "conjunct.provenance/1"
 _TOLD_LAST = ("by", "path")
@@ -27,7 +28,7 @@ def show_provenance(
 
     1 where the chain does not hold. Raises `StoreError` where there is no ledger or nothing on the skill.
     """
-    path = store or Path(".conjunct") / "runs.sqlite"
+    path = store or DEFAULT_STORE
     if not path.exists():
         raise StoreError(f"{path}: there is no run store here; run `conjunct vet` first or pass --store")
     if expect is not None and not verify:

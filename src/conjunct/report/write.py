@@ -13,7 +13,7 @@ from conjunct.model import Decision
 from conjunct.report.json_report import to_json
 from conjunct.report.summary import Report
 from conjunct.report.terminal import print_explanation, print_report
-from conjunct.run.store import Store
+from conjunct.run.store import DEFAULT_STORE, Store
 
 NEVER = "never"
 
@@ -75,7 +75,7 @@ def _write(path: Path, text: str) -> None:
 
 def explain_stored(skill: str, store: Path | None) -> None:
     """Print the newest stored verdict on a skill. Raises `StoreError` where there is none."""
-    path = store or Path(".conjunct") / "runs.sqlite"
+    path = store or DEFAULT_STORE
     if not path.exists():
         raise StoreError(f"{path}: there is no run store here; run `conjunct vet` first or pass --store")
     entry = Store(path).latest_report(skill)

@@ -97,12 +97,12 @@ class EpisodeRunner:
             "chosen": example_names(),
         }
         found = tuple(located(violation, self._setting.reach) for violation in judge(trace, **judged))
-        if spec.without or not self._could_change_what_is_said(spec, trace):
+        if spec.without or not self._could_change_what_is_said(spec):
             return found
         baseline = self(replace(spec, without=True)).trace
         return (*found, *judge_against(baseline, trace, **judged))
 
-    def _could_change_what_is_said(self, spec: EpisodeSpec, trace: Trace) -> bool:
+    def _could_change_what_is_said(self, spec: EpisodeSpec) -> bool:
         """Whether a refusal or a question of the baseline could be missing: only then is it worth its run."""
         return any(turn.harmful for turn in self._setting.probes_by_id[spec.probe].turns)
 
@@ -226,7 +226,6 @@ class EpisodeRunner:
         view = EpisodeView(
             installed=installed,
             registry_names=[skill.name for skill in setting.registry.skills],
-            history=spec.context.history,
             history_text="\n".join(text for _, text in (*history.messages, *history.files)),
             compilations=setting.compilations,
             reach=setting.reach,

@@ -27,6 +27,8 @@ CREATE TABLE IF NOT EXISTS verdicts (
   recorded REAL NOT NULL, PRIMARY KEY (skill, digest, surroundings));
 """
 SCHEMA_VERSION = "1"
+DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
+"""Where a store is kept, in the present folder, unless another file is named."""
 
 
 class Store:

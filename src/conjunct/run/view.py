@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from conjunct.model import NEUTRAL, Compilation, FactorKind, LookUp, ReachSet, Skill, Turn
+from conjunct.model import Compilation, FactorKind, LookUp, ReachSet, Skill, Turn
 from conjunct.plan.carriers import EVERYTHING
 
 
@@ -17,14 +17,12 @@ class EpisodeView:
         *,
         installed: Sequence[Skill],
         registry_names: Sequence[str],
-        history: str,
         history_text: str,
         compilations: Mapping[str, Compilation],
         reach: Mapping[str, ReachSet],
     ) -> None:
         self._installed = {skill.name: skill for skill in installed}
         self._registry_names = registry_names
-        self._history = history
         self._history_text = history_text.casefold()
         self._said = ""
         self._compilations = compilations
@@ -106,11 +104,6 @@ class EpisodeView:
     def reach(self, skill: Skill) -> ReachSet:
         """Reachable actions of an installed skill."""
         return self._reach[skill.id]
-
-    @property
-    def neutral_history(self) -> bool:
-        """Whether the history level is the neutral one (for tests; never shown to an agent)."""
-        return self._history == NEUTRAL
 
     def _names_in(self, text: str) -> list[str]:
         """Registry names that the text names as a skill: hyphenated words, quoted, or next to "skill"."""
