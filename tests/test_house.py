@@ -29,6 +29,7 @@ ORDER = (
     "conclude",
     "vetting",
     "vet",
+    "bench",
     "cli",
 )
 HEAVY = ("numpy", "cryptography", "jinja2", "yaml", "rich", "tree_sitter", "markdown_it", "msgspec")

@@ -25,7 +25,17 @@ store_option = click.option(
 
 
 class _Group(click.Group):
-    """Turns our errors into one line and the documented exit codes."""
+    """Turns our errors into one line and the documented exit codes; loads `bench` when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), "bench"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "bench":
+            from conjunct.bench.commands import bench
+
+            return bench
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, context: click.Context) -> Any:
         try:
