@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from conjunct.model import Action, CommandRecord, TouchMode
+from conjunct.model import Action, ActionKind, CommandRecord, ResourceClass, TouchMode
 from conjunct.run.memo import Memo
 from conjunct.run.store import Store
 from conjunct.world.spec import Command, CommandResult, EffectKind, FileEffect, Observation, WorldSpec
@@ -90,6 +91,26 @@ def test_clock_times_and_hash_order_are_no_difference(memo: Memo) -> None:
     for output in outputs:
         run(memo, Files(), result(output))
     assert run(memo, Files(), result())
+
+
+def logged(path: str, host: str) -> CommandResult:
+    """A run that wrote one file and sent to one host."""
+    actions = (
+        Action(ActionKind.WRITE, path, ResourceClass.OWN_STATE, (), turn=1, step=0),
+        Action(ActionKind.SEND, host, ResourceClass.NETWORK, (), turn=1, step=0),
+    )
+    return replace(result(), effects=(FileEffect(path, EffectKind.WRITTEN, b"1"),), actions=actions)
+
+
+def test_a_log_file_named_after_the_time_is_no_difference(memo: Memo) -> None:
+    for moment in ("09_00_02", "09_00_05"):
+        run(memo, Files(), logged(f"/home/sam/.npm/_logs/{moment}.log", "one.example.com:443"))
+    assert run(memo, Files(), result())
+
+
+def test_another_host_is_a_difference_even_in_its_digits(memo: Memo) -> None:
+    for host in ("s1.example.com:443", "s2.example.com:443", "s3.example.com:443"):
+        assert not run(memo, Files(), logged("/home/sam/log", host))
 
 
 @pytest.mark.parametrize("reason", ["a process outlived it", "a socket stayed"])
