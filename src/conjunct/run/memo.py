@@ -141,8 +141,8 @@ def _digest(prints: tuple[str, ...]) -> str:
 def _same(first: CommandResult, second: CommandResult) -> bool:
     """Whether two runs did the same: equal up to numbers and order in what they printed and wrote.
 
-    Clocks, durations and the order of hash tables differ between any two runs, and so do the names of log files
-    that carry the time; either is as good a sample. Hosts and ports are compared as they are.
+    Clocks, durations, the order of hash tables and the names of log files that carry the time differ between
+    any two runs; either is as good a sample. Hosts and ports are compared as they are.
     """
 
     def essence(result: CommandResult) -> object:
