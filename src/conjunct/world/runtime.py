@@ -31,6 +31,9 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 _HOST_PACKAGES = ("/usr/lib/python3/dist-packages",)
 
 
+# Debian closes the system's packages to pip; in a world it may install into the user's folder. Where a world
+# has no network, trying again only spends the time limit.
+_PIP = b"[global]\nbreak-system-packages = true\ndisable-pip-version-check = true\nretries = 0\n"
 SYSTEM_FOLDER = Path("/var/lib/conjunct/runtime")
 
 
@@ -84,8 +87,7 @@ class Runtime:
         """(path relative to the world's root, content) of system files that belong to the runtime."""
         return (
             ("etc/ssl/certs/ca-certificates.crt", self.certificates()),
-            # Debian closes the system's packages to pip; in a world it may install into the user's folder.
-            ("etc/pip.conf", b"[global]\nbreak-system-packages = true\ndisable-pip-version-check = true\n"),
+            ("etc/pip.conf", _PIP),
             *clock_files(available=self.has_clock),
         )
 
