@@ -15,6 +15,7 @@ from conjunct.reach.commands import Downloads, list_command, program_name, progr
 from conjunct.reach.found import UNKNOWN, Place, Sightings
 from conjunct.reach.python_guards import index_module, named_constants
 from conjunct.reach.python_modules import FunctionScope, Module, Package, Site, parse_python
+from conjunct.reach.python_trees import children
 from conjunct.reach.python_values import Values, fold, texts
 
 _READ_ALL = ("dict", "json.dumps", "str", "list", "sorted", "pprint.pprint", "print", "repr", "yaml.dump")
@@ -64,6 +65,7 @@ def read_python(files: Mapping[str, str], seen: Sightings, *, place: Place | Non
     for site in sites:
         listing.site(site)
     listing.variables(sites)
+    package.release()
 
 
 def _forget(package: Package) -> None:
@@ -365,7 +367,7 @@ class _Listing:
                     stack.extend((value, called) for value in called.returns[:4])
             elif isinstance(item, ast.Name):
                 stack.extend((value, bound) for value, bound, _ in where._bindings_of(item.id)[:4])
-            stack.extend((child, where) for child in ast.iter_child_nodes(item))
+            stack.extend((child, where) for child in children(item))
         return None
 
     def variables(self, sites: list[Site]) -> None:

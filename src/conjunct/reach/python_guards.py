@@ -9,6 +9,7 @@ from typing import cast
 from conjunct.model import Guard
 from conjunct.reach.found import Sightings, distinct
 from conjunct.reach.python_modules import FunctionScope, Module, Site, import_names
+from conjunct.reach.python_trees import PLAIN, fields_of, inner
 from conjunct.reach.python_values import fold
 
 _COUNTERS = frozenset(
@@ -87,18 +88,18 @@ class _Walk:
         self.expressions((node,), guards, scope)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: FunctionScope) -> None:
-        inner = FunctionScope(self.module, node, scope)
+        own = FunctionScope(self.module, node, scope)
         if scope is self.module.scope or node.name not in self.module.functions:
-            self.module.functions[node.name] = inner
+            self.module.functions[node.name] = own
         self.expressions((*node.decorator_list, *node.args.defaults), (), scope)
-        self.stack.append((node.body, (), inner))
+        self.stack.append((node.body, (), own))
 
     def class_body(self, node: ast.ClassDef, guards: tuple[Guard, ...], scope: FunctionScope) -> None:
         for statement in node.body:
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = FunctionScope(self.module, statement, scope)
-                self.module.package.methods.setdefault(statement.name, []).append(inner)
-                self.stack.append((statement.body, (), inner))
+                own = FunctionScope(self.module, statement, scope)
+                self.module.package.methods.setdefault(statement.name, []).append(own)
+                self.stack.append((statement.body, (), own))
                 self.expressions((*statement.decorator_list, *statement.args.defaults), guards, scope)
                 continue
             if isinstance(statement, ast.Assign):
@@ -119,7 +120,7 @@ class _Walk:
     def match(self, node: ast.Match, guards: tuple[Guard, ...], scope: FunctionScope) -> None:
         self.expressions((node.subject,), guards, scope)
         for case in node.cases:
-            values = [item for item in ast.walk(case.pattern) if isinstance(item, ast.Constant)]
+            values = [item for item in inner(case.pattern) if isinstance(item, ast.Constant)]
             constants = distinct(item.value for item in values if isinstance(item.value, str))
             for value in constants:
                 self.seen.constant(value)
@@ -157,53 +158,51 @@ class _Walk:
         while stack:
             node, under = stack.pop()
             kind = node.__class__
-            if kind in _PLAIN:
-                continue
             if kind is ast.Call:
                 self.sites.append(Site(cast(ast.Call, node), scope, under))
             elif kind is ast.Subscript:
                 self.module.subscripts.append((cast(ast.Subscript, node), scope))
-            elif isinstance(node, ast.NamedExpr):
-                self.bind(node.target, node.value, scope, "value")
-            elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-                for item in node.values:
-                    stack.append((item, under))
-                    if _calls(node.values[1:]):
-                        under = (*under, self.guard(item))
+            elif kind is ast.NamedExpr:
+                named = cast(ast.NamedExpr, node)
+                self.bind(named.target, named.value, scope, "value")
+            elif kind is ast.BoolOp and isinstance(cast(ast.BoolOp, node).op, ast.And):
+                stack.extend(self.conjunction(cast(ast.BoolOp, node), under))
                 continue
-            elif isinstance(node, ast.IfExp):
-                stack.append((node.test, under))
-                stack.append((node.body, (*under, self.guard(node.test))))
-                stack.append((node.orelse, (*under, self.guard(node.test, negated=True))))
+            elif kind is ast.IfExp:
+                choice = cast(ast.IfExp, node)
+                stack.append((choice.test, under))
+                stack.append((choice.body, (*under, self.guard(choice.test))))
+                stack.append((choice.orelse, (*under, self.guard(choice.test, negated=True))))
                 continue
-            for name in node._fields:
+            for name in fields_of(kind):
                 value = getattr(node, name, None)
                 if value.__class__ is list:
-                    stack.extend([(item, under) for item in value if isinstance(item, ast.AST)])
-                elif isinstance(value, ast.AST):
+                    stack.extend([(item, under) for item in value if item.__class__ not in PLAIN])
+                elif value.__class__ not in PLAIN:
                     stack.append((value, under))
+
+    def conjunction(
+        self, node: ast.BoolOp, under: tuple[Guard, ...]
+    ) -> Iterator[tuple[ast.AST, tuple[Guard, ...]]]:
+        """`a and b()`: b is reached when a holds."""
+        calls = any(item.__class__ is ast.Call for value in node.values[1:] for item in inner(value))
+        for value in node.values:
+            yield value, under
+            if calls:
+                under = (*under, self.guard(value))
 
     def guard(self, test: ast.expr, *, negated: bool = False) -> Guard:
         """A test as a guard, with the constants in it."""
         text = self.module.source(test)
-        constants = distinct(_strings(test))
+        parts = inner(test)
+        constants = distinct(_strings(parts))
         if not negated:
             self.module.tests.append(test)
             for value in constants:
                 self.seen.constant(value)
-            for number in _counted(test):
+            for number in _counted(parts):
                 self.seen.count(number)
         return Guard(f"not ({text})" if negated else text, test.lineno, constants)
-
-
-_PLAIN = frozenset(
-    {ast.Constant, ast.Name, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, ast.Import}
-)
-"""Nodes with nothing inside that could be a call."""
-
-
-def _calls(values: list[ast.expr]) -> bool:
-    return any(isinstance(inner, ast.Call) for value in values for inner in ast.walk(value))
 
 
 def named_constants(module: Module, seen: Sightings) -> None:
@@ -212,9 +211,9 @@ def named_constants(module: Module, seen: Sightings) -> None:
     if not names:
         return
     for test in module.tests:
-        for inner in ast.walk(test):
-            if isinstance(inner, ast.Name) and inner.id in names:
-                _note_named(module, inner, test, seen)
+        for part in inner(test):
+            if part.__class__ is ast.Name and cast(ast.Name, part).id in names:
+                _note_named(module, cast(ast.Name, part), test, seen)
 
 
 def _note_named(module: Module, name: ast.Name, test: ast.expr, seen: Sightings) -> None:
@@ -222,12 +221,12 @@ def _note_named(module: Module, name: ast.Name, test: ast.expr, seen: Sightings)
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, str) and "*" not in item:
                 seen.constant(item)
-            elif isinstance(item, int) and any(_is_counter(other) for other in ast.walk(test)):
+            elif isinstance(item, int) and any(_is_counter(other) for other in inner(test)):
                 seen.count(item)
 
 
-def _strings(test: ast.expr) -> Iterator[str]:
-    for node in ast.walk(test):
+def _strings(parts: list[ast.AST]) -> Iterator[str]:
+    for node in parts:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) <= 200:
             yield node.value
         elif isinstance(node, ast.Call) and _called_name(node) in ("datetime", "date"):
@@ -237,11 +236,11 @@ def _strings(test: ast.expr) -> Iterator[str]:
                 yield "-".join(f"{item:02d}" for item in whole)
 
 
-def _counted(test: ast.expr) -> Iterator[int]:
-    for node in ast.walk(test):
+def _counted(parts: list[ast.AST]) -> Iterator[int]:
+    for node in parts:
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            if any(_is_counter(inner) for side in sides for inner in ast.walk(side)):
+            if any(_is_counter(part) for side in sides for part in inner(side)):
                 for side in sides:
                     operand = (
                         side.right if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod) else side

@@ -58,6 +58,18 @@ class Package:
     attributes: dict[str, list[Bound]] = field(default_factory=dict)
     """What `self.NAME` is assigned anywhere in the package."""
     budget: Budget = field(default_factory=Budget)
+    scopes: list[FunctionScope] = field(default_factory=list)
+
+    def release(self) -> None:
+        """Let go of all syntax trees: scopes and trees point at each other, and a collector takes longer
+        to find that out than all reading took."""
+        for scope in self.scopes:
+            scope.release()
+        for module in self.modules.values():
+            module.release()
+        for table in (self.modules, self.sites_of, self.methods, self.attributes):
+            table.clear()
+        self.scopes.clear()
 
     def module_named(self, dotted: str, near: str) -> Module | None:
         """The module a dotted import means: beside the importing file first, then by its whole path."""
@@ -85,12 +97,18 @@ class Module:
         self.tests: list[ast.expr] = []
         self.scope = FunctionScope(self, None, None)
 
+    def release(self) -> None:
+        """Let go of the tree; the module is of no use afterwards."""
+        self.tree = ast.Module([], [])
+        self.functions.clear()
+        self.subscripts.clear()
+        self.tests.clear()
+
     def source(self, node: ast.expr) -> str:
         """The first line of an expression as written, at most 200 characters."""
         if not 0 < node.lineno <= len(self.lines):
             return ""
-        line = self.lines[node.lineno - 1]
-        raw = line.encode()
+        raw = self.lines[node.lineno - 1].encode()
         end = node.end_col_offset if node.end_lineno == node.lineno else len(raw)
         return raw[node.col_offset : end].decode("utf-8", "replace")[:200]
 
@@ -106,6 +124,14 @@ class FunctionScope:
         self.known: dict[str, Values | None] = {}
         self.names: dict[str, str | None] = {}
         self.read: list[tuple[str, int]] = []
+        module.package.scopes.append(self)
+
+    def release(self) -> None:
+        """Let go of the trees; the scope is of no use afterwards."""
+        self.block = self.outer = None
+        for table in (self.bindings, self.known, self.names):
+            table.clear()
+        self.returns.clear()
 
     # ---- protocol of python_values
 
