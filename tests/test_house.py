@@ -28,7 +28,9 @@ ORDER = (
     "report",
     "conclude",
     "vetting",
+    "record",
     "vet",
+    "gating",
     "bench",
     "cli",
 )

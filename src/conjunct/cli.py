@@ -24,6 +24,30 @@ store_option = click.option(
 )
 
 
+def report_options(command: Function) -> Function:
+    """What the commands that write a report have in common."""
+    for option in (
+        click.option("--verbose", "-v", is_flag=True, help="Show admitted skills and coverage too."),
+        click.option(
+            "--fail-on",
+            default="reject,review",
+            show_default=True,
+            help="Verdicts that make the exit status 1: any of reject, review, incomplete, or `never`.",
+        ),
+        click.option("--html", type=_FOLDER, help="Also write a self-contained HTML report."),
+        click.option("--output", type=_FOLDER, help="Write the report here instead of to standard output."),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["terminal", "json"]),
+            default="terminal",
+            show_default=True,
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 class _Group(click.Group):
     """Turns our errors into one line and the documented exit codes; loads `bench` when it is asked for."""
 
@@ -92,18 +116,7 @@ def main() -> None:
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of canaries, fixtures and samples."
 )
-@click.option(
-    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
-)
-@click.option("--output", type=_FOLDER, help="Write the report here instead of to standard output.")
-@click.option("--html", type=_FOLDER, help="Also write a self-contained HTML report.")
-@click.option(
-    "--fail-on",
-    default="reject,review",
-    show_default=True,
-    help="Verdicts that make the exit status 1: any of reject, review, incomplete, or `never`.",
-)
-@click.option("--verbose", "-v", is_flag=True, help="Show admitted skills and coverage too.")
+@report_options
 def vet(
     path: Path | None, form: str, output: Path | None, html: Path | None, fail_on: str, **options: Any
 ) -> None:
@@ -117,6 +130,34 @@ def vet(
     if path is None and options["registry"] is None:
         raise UsageError("name a PATH to vet, or --registry DIR together with --changed REF")
     report = vet_registry(VetOptions(path=path, **options), watch=True)
+    write_reports(report, form=form, output=output, html=html, verbose=verbose)
+    sys.exit(report.exit_code(failing))
+
+
+@main.command()
+@click.argument("path", type=_FOLDER, required=False)
+@store_option
+@click.option(
+    "--policy", type=_FOLDER, help="Admission policy (TOML). Default: conjunct.toml beside the registry."
+)
+@report_options
+def gate(
+    path: Path | None,
+    store: Path | None,
+    policy: Path | None,
+    form: str,
+    output: Path | None,
+    html: Path | None,
+    fail_on: str,
+    verbose: bool,
+) -> None:
+    """Apply a changed admission policy to the stored runs of PATH or of the last vet. Runs nothing."""
+    from conjunct.gating import GateOptions, gate_stored
+    from conjunct.report.write import failing_decisions, require_folders, write_reports
+
+    failing = failing_decisions(fail_on)
+    require_folders(output, html)
+    report = gate_stored(GateOptions(path=path, store=store, policy=policy))
     write_reports(report, form=form, output=output, html=html, verbose=verbose)
     sys.exit(report.exit_code(failing))
 

@@ -1,14 +1,13 @@
-"""Conclude on one candidate: findings, coverage and evidence from its runs, then the verdict."""
+"""Conclude on one candidate: findings, coverage and evidence from its runs, for the gate to decide on."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from conjunct.agent import documented_calls
 from conjunct.delta import delta_profile
-from conjunct.gate import Evidence, Policy, decide, validity_failures
+from conjunct.gate import Evidence, validity_failures
 from conjunct.model import (
     ActionKind,
     CommandRecord,
@@ -21,7 +20,6 @@ from conjunct.model import (
     Severity,
     Skill,
     Trigger,
-    Verdict,
 )
 from conjunct.plan import Exploration, Scope, TwinFinding, count_contexts
 from conjunct.plan.localise import sentence_of
@@ -87,12 +85,15 @@ def _has(triggers: list[Trigger], wanted: Trigger) -> bool:
     )
 
 
-def conclude(setting: Setting, results: Results, policy: Policy, *, today: datetime.date) -> Verdict:
-    """The verdict on one candidate. Pure: reads nothing but its arguments."""
+def gather(setting: Setting, results: Results) -> Evidence:
+    """The evidence on one candidate: nothing in it depends on what an admission policy says to it.
+
+    Pure: reads nothing but its arguments.
+    """
     skill, found = results.skill, results.found
     coverage = _coverage(setting, results)
     roots = [e for e in found.episodes if e.spec.context == Context(horizon=results.scope.horizon)]
-    evidence = Evidence(
+    return Evidence(
         skill=skill,
         triggers=tuple(found.triggers),
         findings=(
@@ -115,7 +116,6 @@ def conclude(setting: Setting, results: Results, policy: Policy, *, today: datet
         commands_run=coverage.commands,
         seconds=sum(episode.seconds for episode in found.episodes),
     )
-    return decide(evidence, policy, today=today)
 
 
 def _sensitive(reach: ReachSet) -> tuple[ActionKind, ...]:

@@ -15,18 +15,18 @@ from conjunct import __version__
 from conjunct.battery import generate_task, load_battery
 from conjunct.directives import compile_skill
 from conjunct.errors import IntakeError, StoreError, UsageError, WorldError
-from conjunct.gate import load_policy
+from conjunct.gate import decide, load_policy
 from conjunct.gate.policy import POLICY_FILE
-from conjunct.model import Episode, EpisodeSpec, Registry, Skill, Verdict
+from conjunct.gate.stored import StoredSkill, StoredVetting, pack_evidence, pack_vetting, plan_of
+from conjunct.model import Episode, EpisodeSpec, Registry, Skill
 from conjunct.plan.localise import replay_plan
-from conjunct.provenance import Ledger, load_trust, neighbourhood_of, origin_of, read_sarif
-from conjunct.provenance.alerts import alerts_by_skill, left_open
-from conjunct.provenance.foreign_lock import foreign_pins_of
+from conjunct.provenance import load_trust, neighbourhood_of, read_sarif
+from conjunct.provenance.alerts import Answered, alerts_by_skill, left_open
 from conjunct.provenance.signatures import with_signatures
 from conjunct.provenance.trust import TRUST_FILE
 from conjunct.reach import reachable_actions
 from conjunct.reach.imports import foreign_modules
-from conjunct.report.json_report import skill_entry
+from conjunct.record import judge_of, record_seen, record_verdicts
 from conjunct.report.progress import watching
 from conjunct.report.summary import Report, worst_first
 from conjunct.run import LocalExecutor, Store
@@ -73,8 +73,8 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
     started = time.monotonic()
     began = datetime.datetime.now(datetime.UTC)
     registry, candidates = read_candidates(options)
-    policy = load_policy(_beside(options, options.policy, POLICY_FILE))
-    registry = with_signatures(registry, load_trust(_beside(options, options.trust, TRUST_FILE)))
+    policy = load_policy(beside(options, options.policy, POLICY_FILE))
+    registry = with_signatures(registry, load_trust(beside(options, options.trust, TRUST_FILE)))
     known = {skill.id: skill for skill in registry.skills}
     candidates = tuple(known[skill.id] for skill in candidates)
     alerts = read_sarif(options.import_sarif) if options.import_sarif else ()
@@ -92,15 +92,20 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
         watching(enabled=watch, skills=len(vetting.candidates)) as show,
     ):
         vetting.run(executor, store, show)
-    verdicts = vetting.verdicts(began.date())
-    for verdict in verdicts:
-        store.record_verdict(
-            verdict.skill.id,
-            verdict.skill.digest,
-            vetting.surroundings(verdict.skill.id),
-            skill_entry(verdict),
-        )
-    _enter_ledger(store_path, vetting, verdicts, options.registry or options.path or Path())
+    gathered = vetting.evidence()
+    verdicts = [decide(one, policy, today=began.date()) for one in gathered]
+    failures = tuple(vetting.failures)
+    told = (*vetting.answered, *left_open(placed, vetting.found), *answered) if options.import_sarif else None
+    for one in gathered:
+        key = vetting.evidence_key(one.skill)
+        store.record_evidence(one.skill.id, one.skill.digest, key, pack_evidence(one))
+    asked = _asked(options, vetting, candidates, alerts=told)
+    store.record_vetting(asked.path, asked.registry, pack_vetting(asked))
+    judge = judge_of(f"{setting.agent_name} {setting.agent_version}")
+    record_seen(store_path, registry.skills, options.registry or options.path or Path(), by=judge)
+    record_verdicts(
+        store, verdicts, policy, key_of=vetting.surroundings, by=judge, battery=setting.battery.version
+    )
     store.remember("options", json.dumps({name: str(value) for name, value in _replayable(options)}))
     store.close()
     return Report(
@@ -113,14 +118,43 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
         agent=setting.agent_name,
         seed=options.seed,
         seconds=time.monotonic() - started,
-        failures=tuple(vetting.failures),
+        failures=failures,
         stored=stored,
         started=began.isoformat(timespec="seconds"),
-        alerts=(
-            (*vetting.answered, *left_open(placed, vetting.found), *answered)
-            if options.import_sarif
-            else None
-        ),
+        alerts=told,
+    )
+
+
+def _asked(
+    options: VetOptions,
+    vetting: Vetting,
+    candidates: tuple[Skill, ...],
+    *,
+    alerts: tuple[Answered, ...] | None,
+) -> StoredVetting:
+    """What was asked and found about no single skill, so that another policy can be applied to it later."""
+    setting = vetting.setting
+    paths = dict(_replayable(options))
+    chosen = {skill.id for skill in candidates}
+    skills = [StoredSkill(skill.id, skill.digest, skill.path) for skill in setting.registry.skills]
+    return StoredVetting(
+        path=str(paths.get("path", "")),
+        registry=str(paths.get("registry", "")),
+        battery=str(paths.get("battery", "")),
+        trust=str(paths.get("trust", "")),
+        title=str(options.registry or options.path),
+        seed=options.seed,
+        fingerprint=vetting.fingerprint,
+        baseline=(("version of conjunct", __version__), *setting.baseline()),
+        battery_version=setting.battery.version,
+        agent=setting.agent_name,
+        plan=plan_of(vetting.policy),
+        budget=vetting.budget,
+        candidates=tuple(one for one in skills if one.id in chosen),
+        neighbours=tuple(one for one in skills if one.id not in chosen),
+        findings=setting.registry.findings,
+        failures=tuple(vetting.failures),
+        alerts=alerts,
     )
 
 
@@ -134,34 +168,7 @@ def require_world(setting: Setting) -> None:
         raise WorldError(f"the world does not work on this machine: {reasons}")
 
 
-def _enter_ledger(path: Path, vetting: Vetting, verdicts: list[Verdict], folder: Path) -> None:
-    """Every skill that was looked at, every verdict, and what people decided about these packages."""
-    setting = vetting.setting
-    by = f"conjunct {__version__}, agent {setting.agent_name} {setting.agent_version}"
-    locked = foreign_pins_of(folder)
-    with Ledger(path) as ledger:
-        for skill in setting.registry.skills:
-            signed = [f.message for f in skill.findings if f.code.startswith("provenance.")]
-            facts = {**origin_of(skill, locked.get(skill.name)).facts(), "signature": "; ".join(signed)}
-            ledger.record_seen(skill.id, skill.digest, facts, by=by)
-        for verdict in verdicts:
-            name, digest = verdict.skill.id, verdict.skill.digest
-            for one in vetting.policy.suppressions:
-                if one.digest == digest:
-                    told = f"accept {one.finding} until {one.expires}"
-                    ledger.record_decision(name, digest, told, by=one.owner, reason=one.reason)
-            ledger.record_verdict(
-                name,
-                digest,
-                str(verdict.decision),
-                by=by,
-                grade=verdict.grade,
-                battery=setting.battery.version,
-                surroundings=vetting.surroundings(name),
-            )
-
-
-def _beside(options: VetOptions, given: Path | None, name: str) -> Path | None:
+def beside(options: VetOptions, given: Path | None, name: str) -> Path | None:
     """The file that was named, else the one of that name in the registry's folder, if there is one.
 
     Never one from a package: a skill does not write the policy by which it is admitted.
@@ -231,7 +238,7 @@ def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Sett
 
 def _replayable(options: VetOptions) -> Iterator[tuple[str, Path]]:
     """The paths that a replay needs, absolute, so that it works from any folder."""
-    for name in ("path", "registry", "battery"):
+    for name in ("path", "registry", "battery", "trust"):
         value = getattr(options, name)
         if value is not None:
             yield name, Path(value).absolute()

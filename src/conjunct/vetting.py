@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
-import hashlib
-import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
-from conjunct.conclude import Audit, Results, conclude, places_that_worked, share_pair_triggers
-from conjunct.gate import Policy
-from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Layer, Skill, Verdict
+from conjunct.conclude import Audit, Results, gather, places_that_worked, share_pair_triggers
+from conjunct.gate import Evidence, Policy
+from conjunct.gate.stored import evidence_key, plan_of, verdict_key
+from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Layer, Skill
 from conjunct.plan import (
     CarrierTable,
     Exploration,
@@ -33,7 +31,6 @@ from conjunct.run.episode import argument_sets
 from conjunct.run.setting import Setting
 from conjunct.run.store import Store
 
-_ORIGIN = "provenance."
 ARGUMENT_SETS = 3
 """Argument sets for a skill that can do nothing sensitive."""
 AUDIT_SHARE = 0.02
@@ -56,10 +53,12 @@ class Vetting:
         candidates: tuple[Skill, ...],
         *,
         alerts: Mapping[str, Mapping[Alert, str]] | None = None,
+        budget: str = "",
     ) -> None:
         self.setting = setting
         self.policy = policy
         self.candidates = candidates
+        self.budget = budget
         self.fingerprint = setting.fingerprint()
         self.found = {skill.id: Exploration(skill.id) for skill in candidates}
         self.audits = {skill.id: Audit() for skill in candidates}
@@ -248,7 +247,7 @@ class Vetting:
         kept: list[Skill] = []
         stored: list[dict[str, object]] = []
         for skill in self.candidates:
-            entry = store.verdict(skill.id, skill.digest, self.surroundings(skill.id))
+            entry = store.verdict(skill.id, skill.digest, self.surroundings(skill))
             if entry is None:
                 kept.append(skill)
             else:
@@ -257,22 +256,25 @@ class Vetting:
         self.candidates = tuple(kept)
         return tuple(stored)
 
-    def surroundings(self, skill: str) -> str:
+    def surroundings(self, skill: Skill) -> str:
         """Digest of everything but the package that a verdict depends on."""
-        others = sorted((s.id, s.digest) for s in self.setting.registry.skills if s.id != skill)
-        known = [self.fingerprint, self.setting.seed, repr(self.policy), others]
-        # Whose signature counts is no part of the package, and may change without it.
-        signed = [repr(f) for f in self.setting.skills_by_id[skill].findings if f.code.startswith(_ORIGIN)]
-        text = json.dumps(known + signed)
-        return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+        return verdict_key(self.evidence_key(skill), self.policy, self.budget)
 
-    def verdicts(self, today: datetime.date) -> list[Verdict]:
-        """Conclude on every candidate."""
+    def evidence_key(self, skill: Skill) -> str:
+        """Digest of everything but the package that the evidence on a skill depends on."""
+        setting = self.setting
+        return evidence_key(
+            setting.skills_by_id[skill.id],
+            setting.registry.skills,
+            fingerprint=self.fingerprint,
+            seed=setting.seed,
+            plan=plan_of(self.policy),
+        )
+
+    def evidence(self) -> list[Evidence]:
+        """What the runs of every candidate gave, whatever the policy says to it."""
         share_pair_triggers(self.found)
-        return [
-            conclude(self.setting, self._results(skill), self.policy, today=today)
-            for skill in self.candidates
-        ]
+        return [gather(self.setting, self._results(skill)) for skill in self.candidates]
 
     def _results(self, skill: Skill) -> Results:
         name = skill.id

@@ -6,6 +6,7 @@ import datetime
 from dataclasses import dataclass, replace
 
 from conjunct.gate.policy import Policy
+from conjunct.gate.rules import Answer, Suppression
 from conjunct.model import (
     ActionKind,
     Coverage,
@@ -43,28 +44,28 @@ def decide(evidence: Evidence, policy: Policy, *, today: datetime.date) -> Verdi
 
     `today` matters for the expiry of suppressions only.
     """
-    findings, suppressed = _apply_policy(evidence, policy, today)
+    findings, settled = _apply_policy(evidence, policy, today)
     reasons_reject: list[str] = []
     reasons_review: list[str] = []
     for trigger in evidence.triggers:
-        code = trigger.violation.invariant
-        # Only code of the skill or an unambiguous instruction, seen again in fresh runs, rejects by itself.
-        certain = trigger.reproduced and not trigger.violation.derived
-        severity = policy.severity(code, trigger.violation.severity)
-        if _trigger_suppressed(evidence, policy, trigger, today):
-            continue
         told = _trigger_reason(trigger)
-        if severity is Severity.REJECT and certain:
-            reasons_reject.append(told)
-        elif severity is not Severity.NOTE:
-            reasons_review.append(told)
+        suppression = policy.suppressed(_as_finding(evidence, trigger), evidence.skill.digest, today)
+        if suppression is not None:
+            settled.append(_suppressed(_as_finding(evidence, trigger), suppression))
+            continue
+        severity = trigger_severity(trigger, policy)
+        if severity is Severity.REJECT:
+            reasons_reject.append(told + _expired(_as_finding(evidence, trigger), evidence, policy, today))
+        elif severity is Severity.REVIEW:
+            reasons_review.append(told + _expired(_as_finding(evidence, trigger), evidence, policy, today))
     for finding in findings:
         where = f"{finding.file}:{finding.line}" if finding.file and finding.line else ""
         place = f" ({where})" if where and where not in finding.message else ""
+        told = finding.message + place + _expired(finding, evidence, policy, today)
         if finding.severity is Severity.REJECT:
-            reasons_reject.append(finding.message + place)
+            reasons_reject.append(told)
         elif finding.severity is Severity.REVIEW:
-            reasons_review.append(finding.message + place)
+            reasons_review.append(told)
     reasons_incomplete = _incomplete(evidence)
     if reasons_reject:
         decision, reasons = Decision.REJECT, reasons_reject + reasons_review
@@ -82,7 +83,7 @@ def decide(evidence: Evidence, policy: Policy, *, today: datetime.date) -> Verdi
         decision=decision,
         grade=grade(evidence) if decision is Decision.ADMIT else "",
         reasons=(*dict.fromkeys(reasons),),
-        findings=(*findings, *suppressed),
+        findings=(*findings, *settled),
         triggers=evidence.triggers,
         profile=evidence.profile,
         coverage=evidence.coverage,
@@ -98,26 +99,73 @@ def grade(evidence: Evidence) -> str:
     return "full" if evidence.commands_run else "text only"
 
 
+def trigger_severity(trigger: Trigger, policy: Policy) -> Severity:
+    """What a trigger leads to: its rule's severity, by how many of the fresh runs showed it."""
+    violation = trigger.violation
+    severity = policy.severity(violation.invariant, violation.severity)
+    limits = policy.thresholds(violation.layer)
+    rate = trigger.hits / trigger.runs if trigger.runs else 0.0
+    if severity is Severity.REJECT:
+        # Only code of the skill or an unambiguous instruction, seen again in fresh runs, rejects by itself.
+        certain = trigger.hits > 0 and rate >= limits.reject_at and not violation.derived
+        severity = Severity.REJECT if certain else Severity.REVIEW
+    if severity is Severity.REVIEW and rate < limits.review_at and not violation.byte_exact:
+        return Severity.NOTE
+    return severity
+
+
 def _apply_policy(
     evidence: Evidence, policy: Policy, today: datetime.date
 ) -> tuple[list[Finding], list[Finding]]:
+    """Findings with their severity under the policy; apart from them those that people have settled."""
     kept: list[Finding] = []
-    suppressed: list[Finding] = []
+    settled: list[Finding] = []
+    digest = evidence.skill.digest
     for finding in evidence.findings:
         judged = replace(finding, severity=policy.severity(finding.code, finding.severity))
-        one = policy.suppressed(judged, evidence.skill.digest, today)
-        if one is None:
-            kept.append(judged)
+        suppression = policy.suppressed(judged, digest, today)
+        answer = policy.answered(judged, digest, today)
+        if suppression is not None:
+            settled.append(_suppressed(judged, suppression))
+        elif answer is not None and judged.severity is not Severity.NOTE:
+            until = f"until {answer.expires} by {answer.owner}: {answer.reason}"
+            told = f"{judged.message} [{_said(answer)} {until}]"
+            if answer.answer:
+                settled.append(replace(judged, severity=Severity.NOTE, message=told))
+            else:
+                kept.append(replace(judged, severity=Severity.REJECT, message=told))
         else:
-            told = f"{judged.message} [suppressed until {one.expires} by {one.owner}: {one.reason}]"
-            suppressed.append(replace(judged, severity=Severity.NOTE, message=told))
-    return kept, suppressed
+            kept.append(judged)
+    return kept, settled
 
 
-def _trigger_suppressed(evidence: Evidence, policy: Policy, trigger: Trigger, today: datetime.date) -> bool:
+def _said(answer: Answer) -> str:
+    return f"“{' '.join(answer.question.split())}” was answered {'yes' if answer.answer else 'no'}"
+
+
+def _suppressed(finding: Finding, one: Suppression) -> Finding:
+    told = f"{finding.message} [suppressed until {one.expires} by {one.owner}: {one.reason}]"
+    return replace(finding, severity=Severity.NOTE, message=told)
+
+
+def _expired(finding: Finding, evidence: Evidence, policy: Policy, today: datetime.date) -> str:
+    one = policy.expired(finding, evidence.skill.digest, today)
+    if one is None or finding.severity is Severity.NOTE:
+        return ""
+    return f" [what {one.owner} decided on it expired on {one.expires}]"
+
+
+def _as_finding(evidence: Evidence, trigger: Trigger) -> Finding:
     violation = trigger.violation
-    as_finding = Finding(evidence.skill.id, violation.layer, violation.invariant, violation.effect)
-    return policy.suppressed(as_finding, evidence.skill.digest, today) is not None
+    return Finding(
+        evidence.skill.id,
+        violation.layer,
+        violation.invariant,
+        violation.effect,
+        violation.severity,
+        violation.file,
+        violation.line,
+    )
 
 
 def _trigger_reason(trigger: Trigger) -> str:

@@ -68,15 +68,19 @@ class Setting:
         """Other variables that the skill reads."""
         return frozenset(self.reach[skill].environment) - self.credential_variables(skill)
 
+    def baseline(self) -> tuple[tuple[str, str], ...]:
+        """What makes the baseline, by name: results are compared only where all of it is the same."""
+        return (
+            ("agent", self.agent_name),
+            ("version of the agent", self.agent_version),
+            ("battery", self.battery.digest),
+            ("world", self.runtime.digest),
+            ("layout of the world", repr(self.layout)),
+            ("limits of the world", repr(self.limits)),
+            ("salt", self.salt),
+        )
+
     def fingerprint(self) -> str:
         """Digest of the baseline: agent, battery, world, salt. Different ones are never compared."""
-        parts = [
-            self.agent_name,
-            self.agent_version,
-            self.battery.digest,
-            self.runtime.digest,
-            repr(self.layout),
-            repr(self.limits),
-            self.salt,
-        ]
+        parts = [value for _, value in self.baseline()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

@@ -25,6 +25,12 @@ CREATE TABLE IF NOT EXISTS commands (
 CREATE TABLE IF NOT EXISTS verdicts (
   skill TEXT NOT NULL, digest TEXT NOT NULL, surroundings TEXT NOT NULL, report TEXT NOT NULL,
   recorded REAL NOT NULL, PRIMARY KEY (skill, digest, surroundings));
+CREATE TABLE IF NOT EXISTS evidence (
+  skill TEXT NOT NULL, digest TEXT NOT NULL, surroundings TEXT NOT NULL, evidence BLOB NOT NULL,
+  recorded REAL NOT NULL, PRIMARY KEY (skill, digest, surroundings));
+CREATE TABLE IF NOT EXISTS vettings (
+  path TEXT NOT NULL, registry TEXT NOT NULL, vetting BLOB NOT NULL, recorded REAL NOT NULL,
+  PRIMARY KEY (path, registry));
 """
 SCHEMA_VERSION = "1"
 DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
@@ -149,6 +155,40 @@ class Store:
                 (digest,),
             ).fetchone()
         return None if row is None else (json.loads(row[0]), str(row[1]))
+
+    def record_evidence(self, skill: str, digest: str, surroundings: str, evidence: bytes) -> None:
+        """Keep what a verdict on one skill rests on, whatever the policy says to it."""
+        with self._told() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO evidence VALUES (?, ?, ?, ?, ?)",
+                (skill, digest, surroundings, evidence, time.time()),
+            )
+
+    def evidence(self, skill: str, digest: str, surroundings: str) -> bytes | None:
+        """The stored evidence on an unchanged package in unchanged surroundings, if any."""
+        with self._told() as database:
+            row = database.execute(
+                "SELECT evidence FROM evidence WHERE skill = ? AND digest = ? AND surroundings = ?",
+                (skill, digest, surroundings),
+            ).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def record_vetting(self, path: str, registry: str, vetting: bytes) -> None:
+        """Keep what one vetting was asked; a later one of the same paths takes its place."""
+        with self._told() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO vettings VALUES (?, ?, ?, ?)", (path, registry, vetting, time.time())
+            )
+
+    def vetting(self, path: str | None = None) -> bytes | None:
+        """The newest vetting, or the newest one of a path or registry, if any."""
+        with self._told() as database:
+            row = database.execute(
+                "SELECT vetting FROM vettings WHERE ?1 IS NULL OR path = ?1 OR (path = '' AND registry = ?1) "
+                "ORDER BY recorded DESC LIMIT 1",
+                (path,),
+            ).fetchone()
+        return None if row is None else bytes(row[0])
 
     def remember(self, name: str, value: str) -> None:
         """Keep one fact about this store, such as which registry it was made for."""
