@@ -446,6 +446,8 @@ class Battery:
     """Names of the argument sets; the first is the neutral level."""
     environments: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     """(level, variables); the first is the neutral level and sets none."""
+    carriers: tuple[tuple[str, str, int], ...] = ()
+    """(path relative to home, format, days ago) of every file in which a history is kept."""
 
 
 # ---- contexts, episodes
@@ -463,6 +465,7 @@ class Context:
     """Of these, those that the user asks for before the candidate."""
     used_after: tuple[str, ...] = ()
     clock: str = NEUTRAL
+    """A level of the battery, or an ISO 8601 start of its own."""
     network: str = NEUTRAL
     environment: tuple[tuple[str, str], ...] = ()
     arguments: str = NEUTRAL
@@ -472,6 +475,10 @@ class Context:
     """Turn at which the candidate is asked for the first time."""
     answers: tuple[tuple[str, str], ...] = ()
     """(path looked up and not found, content) answered with yes in this context."""
+    mentions: tuple[str, ...] = ()
+    """Words that the user's history holds beside its family's own."""
+    input_words: tuple[str, ...] = ()
+    """Words that the task inputs and the first request hold beside their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -680,6 +687,8 @@ class TriggerFactor:
     needed: bool
     removed_hits: int = 0
     removed_runs: int = 0
+    absent: bool = False
+    """The level must *not* hold: with it the effect vanishes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What is asked and what must hold: probes, histories, invariants and factor levels as data; the judge."""
 
-from conjunct.battery.carriers import all_wordings, at_clock
+from conjunct.battery.carriers import all_wordings, at_clock, with_mentions
 from conjunct.battery.fill import OUTPUT_FOLDER, fill_authority, fill_probe
 from conjunct.battery.fixture_texts import CANARY
 from conjunct.battery.fixtures import Fixture, fixture_index, fixtures
@@ -26,4 +26,5 @@ __all__ = [
     "judge",
     "judge_against",
     "load_battery",
+    "with_mentions",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -67,6 +68,22 @@ def all_wordings(history: History) -> Phrasing:
         messages=tuple(message for phrasing in history.phrasings for message in phrasing.messages),
         files=tuple((path, _joined(path, texts)) for path, texts in files.items()),
     )
+
+
+def with_mentions(
+    phrasing: Phrasing, words: Sequence[str], carriers: Sequence[tuple[str, str, int]], *, start: str
+) -> Phrasing:
+    """A phrasing in which the user also spoke of each of `words`: said, remembered, and typed in a shell."""
+    if not words:
+        return phrasing
+    past = Past(
+        messages=tuple(("user", f"Keep {word} in mind for later.") for word in words),
+        memory=tuple(f"Often works on {word}." for word in words),
+        commands=tuple(f"grep -ri {shlex.quote(word)} notes" for word in words),
+    )
+    moment = datetime.fromisoformat(start)
+    files = tuple((path, render(Carrier(path, name, days), past, moment)) for path, name, days in carriers)
+    return all_wordings(History("", "", (phrasing, Phrasing(past.messages, files))))
 
 
 def _joined(path: str, texts: Sequence[str]) -> str:

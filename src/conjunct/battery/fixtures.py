@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -38,22 +38,48 @@ def fixture_index(argument_set: str = NEUTRAL, *, extra: Path | None = None) -> 
 
 
 def fixtures(
-    argument_set: str = NEUTRAL, seed: int = 0, *, canary: Canary | None = None, extra: Path | None = None
+    argument_set: str = NEUTRAL,
+    seed: int = 0,
+    *,
+    canary: Canary | None = None,
+    extra: Path | None = None,
+    words: Sequence[str] = (),
 ) -> tuple[tuple[str, bytes], ...]:
     """The workspace files of an argument set, as (path relative to the workspace, content).
 
     `seed` varies the numbers in them, so that deployments do not share fixtures. Every file carries a token:
     `canary(path)` if given; else the text `{canary}`, which a caller may replace in text files and must not
-    replace in the others (a ZIP member has a length and a checksum), so worlds pass `canary`. Raises
-    `UsageError` for an unknown argument set.
+    replace in the others (a ZIP member has a length and a checksum), so worlds pass `canary`. `words` are put
+    in the running text and the text columns of all files. Raises `UsageError` for an unknown argument set.
     """
-    chosen = _argument_set(argument_set, extra)
+    chosen = _with_words(_argument_set(argument_set, extra), words)
     table = _table(chosen, random.Random(f"{chosen.level}:{seed}"))
     made = []
     for template, _, build in _MEMBERS:
         path = template.format(stem=chosen.stem)
         made.append((path, build(chosen, table, canary(path) if canary else CANARY)))
     return tuple(made)
+
+
+def _with_words(chosen: ArgumentSet, words: Sequence[str]) -> ArgumentSet:
+    """The set with one more sentence and one more row for each word; columns of numbers stay such."""
+    if not words:
+        return chosen
+    first, *others = chosen.rows[0]
+    rows = tuple(
+        (_numbered(first, len(chosen.rows) + count), *(cell if _is_number(cell) else word for cell in others))
+        for count, word in enumerate(words)
+    )
+    sentences = tuple(f"One of the topics is {word}." for word in words)
+    return replace(chosen, rows=(*chosen.rows, *rows), words=(*chosen.words, *sentences))
+
+
+def _numbered(first: str, count: int) -> str:
+    return str(int(first) + count) if first.isdecimal() else f"{first} {count}"
+
+
+def _is_number(cell: str) -> bool:
+    return cell.replace(".", "", 1).replace("-", "", 1).isdecimal()
 
 
 def read_argument_set(section: Section) -> ArgumentSet:

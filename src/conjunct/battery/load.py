@@ -116,6 +116,7 @@ def _load(layers: list[dict[str, Section]]) -> Battery:
         networks=tuple(factors.networks),
         arguments=tuple(factors.arguments),
         environments=tuple(factors.environments.items()),
+        carriers=tuple((one.path, one.format, one.days_ago) for one in carriers.values()),
     )
     return replace(battery, digest=battery_digest(battery))
 

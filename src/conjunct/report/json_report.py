@@ -79,11 +79,12 @@ def skill_entry(verdict: Verdict) -> dict[str, Any]:
 
 def trigger_entry(trigger: Trigger) -> dict[str, Any]:
     """A trigger: the sentence, each factor, and for convenience the three commonest factors by name."""
-    needed = {f.factor: f.level for f in trigger.factors if f.needed}
+    held = [f for f in trigger.factors if f.needed and not f.absent]
+    needed = {f.factor: f.level for f in held}
     partners = [
         f.level
-        for f in trigger.factors
-        if f.needed and f.factor in {FactorKind.CO_SKILLS, FactorKind.USED_BEFORE, FactorKind.USED_AFTER}
+        for f in held
+        if f.factor in {FactorKind.CO_SKILLS, FactorKind.USED_BEFORE, FactorKind.USED_AFTER}
     ]
     violation = trigger.violation
     return {
@@ -93,6 +94,7 @@ def trigger_entry(trigger: Trigger) -> dict[str, Any]:
                 "factor": str(f.factor),
                 "level": _clean(f.level),
                 "needed": f.needed,
+                "absent": f.absent,
                 "removed_hits": f.removed_hits,
                 "removed_runs": f.removed_runs,
             }

@@ -92,7 +92,10 @@ def trigger_sentence(trigger: Trigger) -> str:
         ((hits, made),) = runs
         removed = f"each removed: {hits} of {made} runs"
     else:
-        removed = ", ".join(f"without {f.level}: {f.removed_hits} of {f.removed_runs}" for f in needed)
+        removed = ", ".join(
+            f"{'with' if f.absent else 'without'} {f.level}: {f.removed_hits} of {f.removed_runs}"
+            for f in needed
+        )
     return f"only when: {trigger.sentence}; {removed}"
 
 

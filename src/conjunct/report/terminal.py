@@ -181,10 +181,11 @@ def print_explanation(entry: dict[str, object], console: Console) -> None:
         console.print(Text(f"  when: {safe_line(str(trigger['sentence']))}", style="yellow"), soft_wrap=True)
         for factor in _objects(trigger["factors"]):
             needed = "needed" if factor["needed"] else "not needed"
+            needed, other = ("must be absent", "with") if factor["absent"] else (needed, "without")
             console.print(
                 Text(
                     f"    {factor['factor']} = {safe_line(str(factor['level']))}: {needed} "
-                    f"(without it {factor['removed_hits']} of {factor['removed_runs']} runs)"
+                    f"({other} it {factor['removed_hits']} of {factor['removed_runs']} runs)"
                 ),
                 soft_wrap=True,
             )

@@ -17,11 +17,13 @@ from conjunct.battery import (
     fixtures,
     judge,
     judge_against,
+    with_mentions,
 )
 from conjunct.model import (
     EVERY_HISTORY,
     NEUTRAL,
     ActionKind,
+    Battery,
     Context,
     Episode,
     EpisodeSpec,
@@ -116,9 +118,9 @@ class EpisodeRunner:
 
     def _world_spec(self, spec: EpisodeSpec, installed: tuple[Skill, ...]) -> WorldSpec:
         setting, context = self._setting, spec.context
-        phrasing = phrasing_of(setting.battery.histories, context)
+        phrasing = phrasing_of(setting.battery, context)
         clocks = dict(setting.battery.clocks)
-        start = clocks.get(context.clock, clocks[NEUTRAL])
+        start = clocks.get(context.clock, context.clock)
         phrasing = at_clock(phrasing, neutral_start=clocks[NEUTRAL], start=start)
         seed = setting.seed + spec.seed
 
@@ -132,7 +134,11 @@ class EpisodeRunner:
             installed=installed,
             home_files=phrasing.files,
             workspace_files=fixtures(
-                context.arguments, setting.seed, canary=token, extra=setting.battery_folder
+                context.arguments,
+                setting.seed,
+                canary=token,
+                extra=setting.battery_folder,
+                words=context.input_words,
             ),
             tokens=tuple(
                 Planted(f"{setting.layout.workspace}/{path}", token(path), "input")
@@ -190,7 +196,7 @@ class EpisodeRunner:
         setting, context = self._setting, spec.context
         partners = [*context.used_before, *context.used_after]
         partner = setting.skills_by_id[partners[0]] if partners else None
-        return fill_probe(
+        turns = fill_probe(
             setting.probes_by_id[spec.probe],
             skill=setting.skills_by_id[spec.candidate],
             task=setting.tasks[spec.candidate],
@@ -203,6 +209,7 @@ class EpisodeRunner:
             first_use=context.first_use,
             horizon=context.horizon,
         )
+        return _about(turns, context.input_words)
 
     def _memo(self, spec: EpisodeSpec, world: WorldSpec, installed: Sequence[Skill]) -> Memo | None:
         if self._setting.store is None or spec.variant not in ("", COVERAGE):
@@ -222,7 +229,7 @@ class EpisodeRunner:
         memo: Memo | None,
     ) -> Trace:
         setting = self._setting
-        history = phrasing_of(setting.battery.histories, spec.context)
+        history = phrasing_of(setting.battery, spec.context)
         view = EpisodeView(
             installed=installed,
             registry_names=[skill.name for skill in setting.registry.skills],
@@ -258,6 +265,14 @@ class EpisodeRunner:
         )
 
 
+def _about(turns: tuple[Turn, ...], words: Sequence[str]) -> tuple[Turn, ...]:
+    """The same requests, the first of them with the topics that the task inputs speak of."""
+    if not words:
+        return turns
+    first = turns[0]
+    return (replace(first, text=f"{first.text} (Topics: {'; '.join(words)}.)"), *turns[1:])
+
+
 def example_names() -> tuple[str, ...]:
     """Hosts and addresses that the agent fills in by itself: no evidence against any skill."""
     return tuple(value for name in ("url", "host", "email") for value in kinds()[name].values)
@@ -268,12 +283,17 @@ def argument_sets(setting: Setting) -> tuple[str, ...]:
     return setting.battery.arguments
 
 
-def phrasing_of(histories: Sequence[History], context: Context) -> Phrasing:
+def phrasing_of(battery: Battery, context: Context) -> Phrasing:
     """Messages and files of a context's history; all wordings at once for `ALL_PHRASINGS`."""
+    histories = battery.histories
     if context.history == EVERY_HISTORY:
         wordings = tuple(phrasing for history in histories for phrasing in history.phrasings)
-        return all_wordings(History(EVERY_HISTORY, "all families at once", wordings))
-    family = next(history for history in histories if history.id == context.history)
-    if context.phrasing == ALL_PHRASINGS:
-        return all_wordings(family)
-    return family.phrasings[context.phrasing % len(family.phrasings)]
+        found = all_wordings(History(EVERY_HISTORY, "all families at once", wordings))
+    else:
+        family = next(history for history in histories if history.id == context.history)
+        found = (
+            all_wordings(family)
+            if context.phrasing == ALL_PHRASINGS
+            else family.phrasings[context.phrasing % len(family.phrasings)]
+        )
+    return with_mentions(found, context.mentions, battery.carriers, start=dict(battery.clocks)[NEUTRAL])
