@@ -673,6 +673,8 @@ class Episode:
     seconds: float = 0.0
     memo_hits: int = 0
     memo_misses: int = 0
+    tokens: int = 0
+    """Tokens that a model was sent and gave; 0 for agents without a model."""
 
 
 # ---- conclusions
@@ -743,6 +745,12 @@ class Coverage:
     assumptions: tuple[str, ...] = ()
     smallest_rate: float | None = None
     """Smallest trigger rate the budget could have seen with probability 0.95."""
+    budget: str = ""
+    """What the runs could cost at most, in words; empty where there was no limit but the policy's."""
+    left_out: tuple[str, ...] = ()
+    """What was not done because the budget ended, in words."""
+    never_reached: tuple[str, ...] = ()
+    """Code that no run reached, as `file:first-last`; whole files where lines are not followed."""
 
 
 @dataclass(frozen=True, slots=True)
