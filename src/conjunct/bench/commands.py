@@ -2,9 +2,73 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
+
+_FOLDER = click.Path(path_type=Path)
 
 
 @click.group()
 def bench() -> None:
     """Measure this tool, and others beside it, on packages whose truth is known."""
+
+
+def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """`1,1,3` as numbers."""
+    if value is None:
+        return None
+    try:
+        return tuple(int(part) for part in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no list of whole numbers such as 1,1,3") from error
+
+
+@bench.command()
+@click.option("--out", type=_FOLDER, required=True, metavar="DIR", help="An empty or new folder.")
+@click.option("--labels", type=_FOLDER, help="Ground truth. Default: DIR.labels.json, never inside DIR.")
+@click.option("--force", is_flag=True, help="Replace what is in DIR.")
+@click.option("--skills", type=int, default=1200, show_default=True, help="Packages.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Equal parameters give equal bytes.")
+@click.option(
+    "--mix",
+    type=click.Choice(["reference", "harder"]),
+    default="reference",
+    show_default=True,
+    help="Parameters to start from; the options below replace single ones.",
+)
+@click.option(
+    "--band",
+    type=int,
+    help="Skills in the safe band on every single probe. Default: 47, fewer in small ones.",
+)
+@click.option("--adversaries", type=int, help="Of these, adversarial. Default: 6, fewer in small ones.")
+@click.option(
+    "--orders", callback=_numbers, metavar="N,N,…", help="Conditions of each trigger, 1 to 4, dealt in turn."
+)
+@click.option(
+    "--turns", callback=_numbers, metavar="N,N,…", help="First turn of each trigger, 1 to 6, dealt in turn."
+)
+@click.option("--clock", type=float, help="Share of triggers that wait for a date or time.")
+@click.option("--arguments", type=float, help="Share that wait for something in the input.")
+@click.option("--split", type=float, help="Share that are spread over two skills.")
+@click.option("--hashed", type=float, help="Share that compare digests: nothing to read in the source.")
+@click.option("--suppressed", type=float, help="Share that keep quiet beside any of three named neighbours.")
+@click.option("--outside", type=float, help="Share that wait for a word of no history of the battery.")
+@click.option("--prose", type=float, help="Share of adversaries without a script.")
+@click.option("--synergy", type=int, help="Pairs of benign skills that do more together, as the user asked.")
+@click.option("--unsafe", type=float, help="Share outside the band that is harmful in plain sight.")
+@click.option("--guarded", type=float, help="Share of benign skills that look at history and neighbours too.")
+def build(out: Path, labels: Path | None, force: bool, mix: str, **given: Any) -> None:
+    """Write a registry of runnable packages to DIR, its truth and the adversaries' twins beside it."""
+    from conjunct.bench.build import build_registry, labels_path, twins_path
+    from conjunct.bench.parameters import parameters_of
+
+    built = build_registry(parameters_of(mix, **given), out, labels=labels, force=force)
+    truth = built.truth
+    click.echo(
+        f"{len(built.packages)} skills in {out}, {len(truth.in_band)} of them in the safe band, "
+        f"{len(truth.adversaries)} adversarial\n"
+        f"truth in {labels or labels_path(out)}, twins of the adversaries in {twins_path(out)}"
+    )
