@@ -40,6 +40,7 @@ from conjunct.run.lazy_world import LazyWorld
 from conjunct.run.memo import Memo
 from conjunct.run.places import located
 from conjunct.run.setting import Setting
+from conjunct.run.shared import SharedContext, SharedContexts
 from conjunct.run.store import Store
 from conjunct.run.tools import EpisodeTools
 from conjunct.run.view import EpisodeView
@@ -55,20 +56,23 @@ class EpisodeRunner:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
         self._store: Store | None = None
+        self._shared = SharedContexts(self._prepare)
 
     def __call__(self, spec: EpisodeSpec) -> Episode:
         """Run one episode. Raises `WorldError` where the world fails; never records."""
         started = time.monotonic()
-        installed = self._installed(spec)
-        world_spec = self._world_spec(spec, installed)
+        shared = self._shared.of(spec)
+        installed = shared.installed
         turns = self._turns(spec)
-        memo = self._memo(spec, world_spec, installed)
+        memo = self._memo(spec, shared.world, installed)
         with LazyWorld(
-            world_spec.layout, lambda: open_world(world_spec, runtime=self._setting.runtime)
+            shared.world.layout,
+            lambda: open_world(shared.world, runtime=shared.runtime, plan=shared.plan()),
+            shared.first_state if memo is not None else None,
         ) as world:
-            trace = self._act(spec, turns, installed, world, world_spec, memo)
+            trace = self._act(spec, turns, shared, world, memo)
             planted = self._with_audience(world.planted, installed)
-        violations = self._judge(spec, trace, installed, planted, world_spec)
+        violations = self._judge(spec, trace, shared, planted)
         return Episode(
             spec=spec,
             trace=trace,
@@ -82,12 +86,10 @@ class EpisodeRunner:
         self,
         spec: EpisodeSpec,
         trace: Trace,
-        installed: Sequence[Skill],
+        shared: SharedContext,
         planted: Sequence[Planted],
-        world: WorldSpec,
     ) -> tuple[Violation, ...]:
-        inputs = [path for path, _ in world.workspace_files]
-        text = b"\n".join(content for _, content in world.workspace_files)
+        inputs, installed, world = shared.inputs, shared.installed, shared.world
         judged: dict[str, Any] = {
             "authority": fill_authority(self._setting.probes_by_id[spec.probe], inputs=inputs),
             "declared": {skill.id: self._setting.reach[skill.id].capabilities for skill in installed},
@@ -95,7 +97,7 @@ class EpisodeRunner:
             "rules": self._setting.battery.invariants,
             "paths": world.layout,
             "skills": {skill.id: skill for skill in installed},
-            "input_text": text.decode("utf-8", "replace"),
+            "input_text": shared.input_text,
             "chosen": example_names(),
         }
         found = tuple(located(violation, self._setting.reach) for violation in judge(trace, **judged))
@@ -107,6 +109,10 @@ class EpisodeRunner:
     def _could_change_what_is_said(self, spec: EpisodeSpec) -> bool:
         """Whether a refusal or a question of the baseline could be missing: only then is it worth its run."""
         return any(turn.harmful for turn in self._setting.probes_by_id[spec.probe].turns)
+
+    def _prepare(self, spec: EpisodeSpec) -> SharedContext:
+        installed = self._installed(spec)
+        return SharedContext(installed, self._world_spec(spec, installed), self._setting.runtime)
 
     def _installed(self, spec: EpisodeSpec) -> tuple[Skill, ...]:
         ids = [*spec.context.co_skills] if spec.without else [spec.candidate, *spec.context.co_skills]
@@ -200,9 +206,7 @@ class EpisodeRunner:
             setting.probes_by_id[spec.probe],
             skill=setting.skills_by_id[spec.candidate],
             task=setting.tasks[spec.candidate],
-            inputs=[
-                path for path, _ in fixtures(context.arguments, setting.seed, extra=setting.battery_folder)
-            ],
+            inputs=self._shared.of(spec).inputs,
             partner=partner,
             partner_task=setting.tasks[partner.id] if partner else "",
             partner_after=bool(context.used_after),
@@ -223,15 +227,14 @@ class EpisodeRunner:
         self,
         spec: EpisodeSpec,
         turns: Sequence[Turn],
-        installed: Sequence[Skill],
+        shared: SharedContext,
         world: LazyWorld,
-        world_spec: WorldSpec,
         memo: Memo | None,
     ) -> Trace:
         setting = self._setting
         history = phrasing_of(setting.battery, spec.context)
         view = EpisodeView(
-            installed=installed,
+            installed=shared.installed,
             registry_names=[skill.name for skill in setting.registry.skills],
             history_text="\n".join(text for _, text in (*history.messages, *history.files)),
             compilations=setting.compilations,
@@ -241,7 +244,7 @@ class EpisodeRunner:
         tools = EpisodeTools(
             world,
             memo=memo,
-            inputs=[f"{world_spec.layout.workspace}/{path}" for path, _ in world_spec.workspace_files],
+            inputs=[f"{world.layout.workspace}/{path}" for path in shared.inputs],
             argument_set=sets.index(spec.context.arguments),
         )
         agent = setting.agent(spec)

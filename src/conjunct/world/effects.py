@@ -18,7 +18,8 @@ from conjunct.world.spec import EffectKind, FileEffect
 from conjunct.world.standins import RECORDS
 from conjunct.world.system import WRITABLE_FOLDERS
 
-_MAXIMUM_READ = 64 << 20
+MAXIMUM_READ = 64 << 20
+"""Bytes of one file that are read at most."""
 _FRESH_NS = 2_000_000_000
 
 
@@ -84,7 +85,7 @@ class WorldFiles:
             os.close(descriptor)
             return None
         with open(descriptor, "rb") as stream:
-            return stream.read(_MAXIMUM_READ)
+            return stream.read(MAXIMUM_READ)
 
     def head(self, path: str, size: int) -> bytes:
         """The first bytes of a regular file; empty if there is none."""
@@ -176,7 +177,7 @@ class WorldFiles:
         except OSError:
             return None
         with open(inner, "rb") as stream:
-            return stream.read(_MAXIMUM_READ)
+            return stream.read(MAXIMUM_READ)
 
     def changeable(self, path: str) -> bool:
         """Whether commands can change what is at `path`: it lies in the home folder or another writable

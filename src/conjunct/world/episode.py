@@ -39,6 +39,7 @@ from conjunct.world.spec import (
 )
 from conjunct.world.stage import set_stage
 from conjunct.world.standins import RECORDS
+from conjunct.world.system import WRITABLE_FOLDERS
 from conjunct.world.tape import TraceTape
 
 _GRACE_SECONDS = 3.0
@@ -63,6 +64,24 @@ class Plan:
     """Whether programs can be given another clock than the host's."""
     index: PackageIndex | None = None
     """Plays the package registries for exactly what is installed."""
+
+
+def session_lines(turn: int, user_text: str, agent_text: str) -> bytes:
+    """What the agent's session file gets after a turn."""
+    lines = b""
+    for kind, text in (("user", user_text), ("assistant", agent_text)):
+        entry = {"type": kind, "turn": turn, "message": {"role": kind, "content": text}}
+        lines += json.dumps(entry).encode() + b"\n"
+    return lines
+
+
+def outside_home(spec: WorldSpec) -> list[tuple[str, bytes, int]]:
+    """(path, content, time of its last change) of what is placed in writable folders beside the home."""
+    moment = int(datetime.fromisoformat(spec.clock).timestamp()) * 1_000_000_000
+    wanted = [(decoy.path, decoy.content, decoy.modified) for decoy in decoy_files(spec)]
+    wanted += [(path, text.encode(), moment) for path, text in spec.answers]
+    places = tuple(f"/{name}/" for name in WRITABLE_FOLDERS)
+    return [one for one in wanted if one[0].startswith(places)]
 
 
 class EpisodeService:
@@ -118,15 +137,10 @@ class EpisodeService:
         """Answers and decoys outside the home folder; what lies elsewhere is in the layers. Gives what was
         placed.
         """
-        home = self._spec.layout.home + "/"
-        moment = int(datetime.fromisoformat(self._spec.clock).timestamp()) * 1_000_000_000
-        wanted = [(decoy.path, decoy.content, decoy.modified) for decoy in decoy_files(self._spec)]
-        wanted += [(path, text.encode(), moment) for path, text in self._spec.answers]
         placed: dict[str, bytes] = {}
-        for path, content, modified in wanted:
-            if self._files.changeable(path) and not path.startswith(home):
-                self._files.write(path, content, modified_ns=modified)
-                placed[path] = content
+        for path, content, modified in outside_home(self._spec):
+            self._files.write(path, content, modified_ns=modified)
+            placed[path] = content
         return placed
 
     # ---- files
@@ -165,11 +179,7 @@ class EpisodeService:
     def end_turn(self, turn: int, user_text: str, agent_text: str) -> None:
         """Append the turn to the agent's session file."""
         path = self._spec.layout.session_file
-        lines = b""
-        for kind, text in (("user", user_text), ("assistant", agent_text)):
-            entry = {"type": kind, "turn": turn, "message": {"role": kind, "content": text}}
-            lines += json.dumps(entry).encode() + b"\n"
-        self.write(path, (self._files.read(path) or b"") + lines)
+        self.write(path, (self._files.read(path) or b"") + session_lines(turn, user_text, agent_text))
 
     # ---- commands
 

@@ -18,7 +18,7 @@ from conjunct.world.effects import Seen, Snapshot, WorldFiles, is_fresh
 from conjunct.world.spec import Observation
 
 ABSENT = "absent"
-_LINKS = 40
+LINKS = 40
 """Links followed before a path counts as a loop, as in the kernel."""
 
 
@@ -40,6 +40,16 @@ def content_digest(content: bytes | None) -> str:
     return "unreadable" if content is None else hashlib.sha256(content).hexdigest()
 
 
+def environment_digest(environment: Mapping[str, str]) -> str:
+    """The text for the variables that every command of an episode is given."""
+    return hashlib.sha256(repr(sorted(environment.items())).encode()).hexdigest()
+
+
+def joined(path: str, target: str) -> str:
+    """Where a link at `path` leads, its target not yet resolved."""
+    return target if target.startswith("/") else f"{path.rpartition('/')[0]}/{target}"
+
+
 class Fingerprints:
     """Takes fingerprints in one episode."""
 
@@ -50,7 +60,7 @@ class Fingerprints:
         self._files = files
         self._layers = tuple(layers)
         self._home = home
-        self._environment = hashlib.sha256(repr(sorted(environment.items())).encode()).hexdigest()
+        self._environment = environment_digest(environment)
         self._digests: dict[str, tuple[Seen, str]] = {}
         """Content of changed files, as of the snapshot in which it was seen."""
 
@@ -63,7 +73,7 @@ class Fingerprints:
             return self._everything(snapshot)
         if not path.startswith("/"):
             return "constant"
-        return self._present(path, mode, _LINKS)
+        return self._present(path, mode, LINKS)
 
     def _present(self, path: str, mode: TouchMode, links: int) -> str:
         look = self._files.look(path)
@@ -71,7 +81,7 @@ class Fingerprints:
             return ABSENT
         if stat.S_ISLNK(look.kind):
             target = self._files.target(path)
-            further = self._present(_joined(path, target), mode, links - 1) if links else "loop"
+            further = self._present(joined(path, target), mode, links - 1) if links else "loop"
             return f"link {target} -> {further}"
         if stat.S_ISDIR(look.kind):
             return describe(look, listing_digest(self._files.entries(path)))
@@ -150,7 +160,7 @@ class _Earlier:
         resolved = self._parent_resolved(path)
         if resolved is None:
             return ABSENT
-        return self._at(resolved, mode, _LINKS)
+        return self._at(resolved, mode, LINKS)
 
     def _at(self, path: str, mode: TouchMode, links: int) -> str:
         if not self._prints.files.changeable(path):
@@ -160,7 +170,7 @@ class _Earlier:
             return ABSENT
         if stat.S_ISLNK(look.kind):
             target = self._target(path)
-            inner = self._parent_resolved(_joined(path, target)) if links else None
+            inner = self._parent_resolved(joined(path, target)) if links else None
             further = "loop" if not links else ABSENT if inner is None else self._at(inner, mode, links - 1)
             return f"link {target} -> {further}"
         if stat.S_ISDIR(look.kind):
@@ -179,7 +189,7 @@ class _Earlier:
         waiting = [part for part in path.split("/") if part not in ("", ".")]
         waiting.reverse()
         here = ""
-        links = _LINKS
+        links = LINKS
         while waiting:
             part = waiting.pop()
             if part == "..":
@@ -254,7 +264,3 @@ class _Earlier:
                 else:
                     names[name] = stat.S_ISDIR(seen.kind)
         return list(names.items())
-
-
-def _joined(path: str, target: str) -> str:
-    return target if target.startswith("/") else f"{path.rpartition('/')[0]}/{target}"

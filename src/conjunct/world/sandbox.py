@@ -25,7 +25,7 @@ from conjunct.world.limits import processes
 from conjunct.world.processors import on_processor
 from conjunct.world.seccomp import filter_program, refusal_expressions, trace_expression
 from conjunct.world.spec import Command, Limits
-from conjunct.world.system import SYSTEM_FOLDERS, USER_ID, WRITABLE_FOLDERS
+from conjunct.world.system import HOST_LINKS, SYSTEM_FOLDERS, USER_ID, WRITABLE_FOLDERS
 from conjunct.world.trace import STRACE_OPTIONS
 
 _SEARCH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
@@ -172,7 +172,7 @@ class Sandbox:
             "--new-session",
         ]
         argv += ["--ro-bind", str(root / "usr"), "/usr", "--size", "4096", "--tmpfs", "/usr/local"]
-        for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        for name in HOST_LINKS:
             host_name = Path("/") / name
             if host_name.is_symlink():
                 argv += ["--symlink", os.fspath(host_name.readlink()), f"/{name}"]

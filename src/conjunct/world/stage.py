@@ -17,7 +17,7 @@ from conjunct.errors import WorldError
 from conjunct.world import kernel
 from conjunct.world.spec import Limits
 from conjunct.world.standins import RECORDS
-from conjunct.world.system import CRONTABS, SYSTEM_FOLDERS, WRITABLE_FOLDERS
+from conjunct.world.system import CRONTABS, HOST_LINKS, SYSTEM_FOLDERS, WRITABLE_FOLDERS
 
 FALLBACK_ID = 64777
 """User and group that root becomes where there is no system user `conjunct`."""
@@ -172,7 +172,7 @@ def _bound_shared_memory(limits: Limits) -> None:
 
 def _mount_system(root: Path, system: Path, fresh: Sequence[tuple[str, bytes]]) -> None:
     _veil("/usr", root / "usr")
-    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+    for name in HOST_LINKS:
         host = Path("/") / name
         if host.is_symlink():
             (root / name).symlink_to(host.readlink())

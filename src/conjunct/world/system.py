@@ -13,6 +13,8 @@ USER_ID = 1000
 SYSTEM_FOLDERS = ("etc", "opt", "srv", "mnt", "media", "var", "sys")
 CRONTABS = "var/spool/cron/crontabs"
 WRITABLE_FOLDERS = ("tmp", "run", "var/tmp", CRONTABS, "dev/shm")
+HOST_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+"""Names beside `/usr` that are links into it on merged systems."""
 NAME_SERVER = "192.168.1.1"
 
 _COPIED = (

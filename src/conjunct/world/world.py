@@ -112,15 +112,10 @@ def _answer(channel: Channel) -> Any:
     return value
 
 
-@contextlib.contextmanager
-def open_world(
-    spec: WorldSpec, *, runtime: Runtime | None = None, cache_folder: Path | None = None
-) -> Iterator[World]:
-    """A fresh world for one episode; everything in it ends with the `with` block.
+def plan_world(spec: WorldSpec, *, runtime: Runtime | None = None, cache_folder: Path | None = None) -> Plan:
+    """What worlds of `spec` start with; builds the layers that are not there yet. Starts nothing.
 
-    `runtime`: what programs find installed; without one the system's own Python and Node only.
-    `cache_folder`: folder for layers that episodes share, by default the system's or the user's cache folder.
-    Raises `WorldError` where this host cannot isolate, with the remedy.
+    Holds for the time for which unused layers are kept. Raises `WorldError`.
     """
     system = os.uname()
     if (system.sysname, system.machine) != ("Linux", "x86_64"):
@@ -128,15 +123,33 @@ def open_world(
             f"worlds need Linux on x86_64, this is {system.sysname} on {system.machine}: use a virtual "
             "machine, or a container started with --platform linux/amd64 and `conjunct doctor` inside"
         )
-    _read_own_data()
     identity = unprivileged_identity()
     folder = cache_folder or default_cache(identity)
     _prepare(folder, identity)
-    plan = _plan(spec, runtime, folder, identity)
-    pid, channel = fork_supervisor(identity, lambda: EpisodeService(plan))
+    return _plan(spec, runtime, folder, identity)
+
+
+@contextlib.contextmanager
+def open_world(
+    spec: WorldSpec,
+    *,
+    runtime: Runtime | None = None,
+    cache_folder: Path | None = None,
+    plan: Plan | None = None,
+) -> Iterator[World]:
+    """A fresh world for one episode; everything in it ends with the `with` block.
+
+    `runtime`: what programs find installed; without one the system's own Python and Node only.
+    `cache_folder`: folder for layers that episodes share, by default the system's or the user's cache folder.
+    `plan`: what `plan_world` gave for the same arguments, not long ago.
+    Raises `WorldError` where this host cannot isolate, with the remedy.
+    """
+    _read_own_data()
+    made = plan or plan_world(spec, runtime=runtime, cache_folder=cache_folder)
+    pid, channel = fork_supervisor(unprivileged_identity(), lambda: EpisodeService(made))
     try:
         _answer(channel)
-        yield World(channel, layout=spec.layout, planted=plan.planted)
+        yield World(channel, layout=spec.layout, planted=made.planted)
     finally:
         channel.close()
         _reap(pid)
