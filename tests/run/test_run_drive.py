@@ -15,6 +15,7 @@ from conjunct.errors import StoreError, WorldError
 from conjunct.model import Context, Episode, EpisodeSpec, Touch, TouchMode, Trace
 from conjunct.run import LocalExecutor, Store, drive
 from conjunct.run.codec import decode, encode
+from conjunct.run.drive import Progress
 
 
 def spec(number: int) -> EpisodeSpec:
@@ -53,6 +54,16 @@ def test_episodes_come_back_in_the_order_asked_and_shared_ones_run_once(tmp_path
     drive({"a": plan([1, 2, 3], first), "b": plan([3, 2], second)}, executor, Store(tmp_path / "s"))
     assert (first, second) == ([1, 2, 3], [3, 2])
     assert sorted(executor.ran) == [1, 2, 3]
+
+
+def test_the_estimate_counts_what_plans_under_way_have_done_already() -> None:
+    progress = Progress(plans=4, ran=30, started=time.monotonic() - 60)
+    assert progress.seconds_left() is None, "nothing to judge by before a plan has ended"
+    for name, episodes in (("a", 20), ("b", 10)):
+        progress.asks(name, episodes)
+    progress.ends("a")
+    # Two seconds each; ten more for b, twenty for each of the two that wait.
+    assert progress.seconds_left() == pytest.approx(2 * (10 + 2 * 20), rel=0.01)
 
 
 def test_a_second_run_takes_everything_from_the_store(tmp_path: Path) -> None:

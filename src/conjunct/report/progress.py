@@ -57,8 +57,9 @@ class _Line:
         if progress.reused:
             text += f" ({progress.reused:,} from the store)"
         text += f", {duration(elapsed)}"
-        if 0 < progress.ended < progress.plans:
-            text += f", about {duration(elapsed / progress.ended * (progress.plans - progress.ended))} left"
+        left = progress.seconds_left()
+        if left is not None and progress.ended < progress.plans:
+            text += f", about {duration(left)} left"
         if self._suspicions:
             names = ", ".join(safe_line(name, width=40) for name in sorted(self._suspicions)[:3])
             text += f"; effects seen: {len(self._suspicions)} skills ({names})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -50,6 +51,33 @@ class Progress:
     reused: int = 0
     outstanding: int = 0
     newest: Episode | None = None
+    started: float = field(default_factory=time.monotonic)
+    asked_by: dict[str, int] = field(default_factory=dict)
+    """Episodes that each plan under way has asked for so far."""
+    asked_by_ended: int = 0
+
+    def asks(self, plan: str, episodes: int) -> None:
+        """Note that a plan asked for episodes."""
+        self.asked_by[plan] = self.asked_by.get(plan, 0) + episodes
+
+    def ends(self, plan: str) -> None:
+        """Note that a plan has all it wants."""
+        self.ended += 1
+        self.asked_by_ended += self.asked_by.pop(plan, 0)
+
+    def seconds_left(self) -> float | None:
+        """Expected seconds to the end of the last plan; None while nothing has ended or run to judge by.
+
+        Plans that have not ended are expected to ask for as many episodes as those that have, on average.
+        """
+        if not self.ended or not self.ran:
+            return None
+        each = self.asked_by_ended / self.ended
+        under_way = sum(max(each - asked, 0.0) for asked in self.asked_by.values())
+        waiting = self.plans - self.ended - len(self.asked_by)
+        share_run = self.ran / (self.ran + self.reused)
+        seconds_each = (time.monotonic() - self.started) / self.ran
+        return (under_way + waiting * each) * share_run * seconds_each + self.outstanding * seconds_each
 
 
 def drive(
@@ -82,10 +110,11 @@ def drive(
             try:
                 specs = next(plan) if episodes is None else plan.send(episodes)
             except StopIteration:
-                progress.ended += 1
+                progress.ends(name)
                 under_way -= 1
                 on_end(name)
                 continue
+            progress.asks(name, len(specs))
             waiting = _Waiting(name, plan, specs, set())
             _collect(waiting, by_key, executor, store, progress)
             if not waiting.missing:
