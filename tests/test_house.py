@@ -26,6 +26,7 @@ ORDER = (
     "gate",
     "diff",
     "report",
+    "cut",
     "conclude",
     "vetting",
     "record",

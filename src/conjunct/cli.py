@@ -114,22 +114,35 @@ def main() -> None:
 @store_option
 @click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
 @click.option(
+    "--budget",
+    metavar="N|TIME|TOKENS",
+    help="Stop after so many runs (`500`), time (`20m`) or tokens (`200kt`); verdicts then say what is left.",
+)
+@click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of canaries, fixtures and samples."
 )
 @report_options
 def vet(
-    path: Path | None, form: str, output: Path | None, html: Path | None, fail_on: str, **options: Any
+    path: Path | None,
+    form: str,
+    output: Path | None,
+    html: Path | None,
+    fail_on: str,
+    budget: str | None,
+    **options: Any,
 ) -> None:
     """Vet the skills in PATH: one skill folder, a folder of skills, or an archive."""
+    from conjunct.plan.budget import parse_budget
     from conjunct.report.write import failing_decisions, require_folders, write_reports
     from conjunct.vet import VetOptions, vet_registry
 
+    limit = parse_budget(budget) if budget else None
     verbose = options.pop("verbose")
     failing = failing_decisions(fail_on)
     require_folders(output, html)
     if path is None and options["registry"] is None:
         raise UsageError("name a PATH to vet, or --registry DIR together with --changed REF")
-    report = vet_registry(VetOptions(path=path, **options), watch=True)
+    report = vet_registry(VetOptions(path=path, budget=limit, **options), watch=True)
     write_reports(report, form=form, output=output, html=html, verbose=verbose)
     sys.exit(report.exit_code(failing))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from conjunct.agent import documented_calls
+from conjunct.cut import Left, shortfall, unconfirmed
 from conjunct.delta import delta_profile
 from conjunct.gate import Evidence, validity_failures
 from conjunct.model import (
@@ -49,6 +50,8 @@ class Results:
     scope: Scope
     alerts: tuple[Finding, ...] = ()
     """Imported alerts of scanners, answered."""
+    left: Left | None = None
+    """What a budget left out; `None` where there was none."""
 
     def commands(self) -> list[CommandRecord]:
         """Every command that this skill asked for."""
@@ -102,6 +105,7 @@ def gather(setting: Setting, results: Results) -> Evidence:
             *_twin_findings(results),
             *_audit_findings(results),
             *results.alerts,
+            *unconfirmed(results.left, found),
         ),
         profile=delta_profile(skill.id, found.episodes, ()),
         coverage=coverage,
@@ -110,7 +114,10 @@ def gather(setting: Setting, results: Results) -> Evidence:
             reach_checked=True,
             fingerprints=frozenset(episode.spec.fingerprint for episode in found.episodes),
         ),
-        failures=tuple(dict.fromkeys(reason for e in roots for reason in e.trace.undetermined)),
+        failures=(
+            *dict.fromkeys(reason for e in roots for reason in e.trace.undetermined),
+            *shortfall(results.left, results.scope.horizon, found.episodes),
+        ),
         activated=any(skill.id in episode.trace.activated for episode in found.episodes),
         sensitive_reach=_sensitive(setting.reach[skill.id]),
         commands_run=coverage.commands,
@@ -189,7 +196,8 @@ def _coverage(setting: Setting, results: Results) -> Coverage:
         if (call.file, call.line) not in ran
     ]
     settled, assumed = count.settled, count.assumed
-    if audit.differed:
+    if audit.differed or not found.asked:
+        # What an audit contradicts, or no run of the plan was there to settle, is settled by nothing.
         settled, assumed = 0, settled + assumed
     return Coverage(
         factors=VARIED,
@@ -209,6 +217,8 @@ def _coverage(setting: Setting, results: Results) -> Coverage:
         audits=audit.made,
         audit_mismatches=len(audit.differed),
         assumptions=tuple(dict.fromkeys([*found.assumptions, *(a for c in commands for a in c.assumed)])),
+        budget=results.left.budget if results.left else "",
+        left_out=results.left.told if results.left else (),
     )
 
 

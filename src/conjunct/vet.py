@@ -19,6 +19,7 @@ from conjunct.gate import decide, load_policy
 from conjunct.gate.policy import POLICY_FILE
 from conjunct.gate.stored import StoredSkill, StoredVetting, pack_evidence, pack_vetting, plan_of
 from conjunct.model import Episode, EpisodeSpec, Registry, Skill
+from conjunct.plan.budget import Budget, Unit
 from conjunct.plan.localise import replay_plan
 from conjunct.provenance import load_trust, neighbourhood_of, read_sarif
 from conjunct.provenance.alerts import Answered, alerts_by_skill, left_open
@@ -31,12 +32,16 @@ from conjunct.report.progress import watching
 from conjunct.report.summary import Report, worst_first
 from conjunct.run import LocalExecutor, Store
 from conjunct.run.episode import EpisodeRunner
+from conjunct.run.rounds import Meter
 from conjunct.run.setting import Setting
 from conjunct.run.store import DEFAULT_STORE
 from conjunct.skills import changed_skills, combined, read_registry, stub_of
 from conjunct.vetting import Vetting
 from conjunct.world.spec import Command, WorldSpec
 from conjunct.world.world import open_world
+
+WITHOUT_A_MODEL = ("literal", "noisy", "scripted")
+"""Agents that use no tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class VetOptions:
     """Trust policy: whose signatures count; by default `conjunct-trust.toml` beside the registry."""
     import_sarif: Path | None = None
     """Alerts of a static scanner to answer."""
+    budget: Budget | None = None
+    """What the runs may cost; without one the plan is made to its end."""
 
 
 def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
@@ -83,7 +90,12 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
     store = Store(store_path)
     setting = prepare(registry, options, store_path)
     store.packages = setting.package_key
-    vetting = Vetting(setting, policy, candidates, alerts=placed)
+    if options.budget and options.budget.unit is Unit.TOKENS and setting.agent_name in WITHOUT_A_MODEL:
+        raise UsageError(
+            f"--budget counts tokens, and the {setting.agent_name} agent uses none; give runs or a time"
+        )
+    budget = options.budget.words() if options.budget else ""
+    vetting = Vetting(setting, policy, candidates, alerts=placed, budget=budget)
     stored = vetting.take_stored(store) if options.changed else ()
     if vetting.candidates:
         require_world(setting)
@@ -91,7 +103,8 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
         LocalExecutor(EpisodeRunner(setting), workers=options.workers) as executor,
         watching(enabled=watch, skills=len(vetting.candidates)) as show,
     ):
-        vetting.run(executor, store, show)
+        meter = Meter(options.budget, workers=options.workers) if options.budget else None
+        vetting.run(executor, store, show, meter)
     gathered = vetting.evidence()
     verdicts = [decide(one, policy, today=began.date()) for one in gathered]
     failures = tuple(vetting.failures)

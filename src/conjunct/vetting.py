@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
 from conjunct.conclude import Audit, Results, gather, places_that_worked, share_pair_triggers
+from conjunct.cut import Left, left_out
 from conjunct.gate import Evidence, Policy
 from conjunct.gate.stored import evidence_key, plan_of, verdict_key
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Layer, Skill
@@ -28,6 +29,7 @@ from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
 from conjunct.provenance.sarif import Alert
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
+from conjunct.run.rounds import Cut, Meter, drive_within
 from conjunct.run.setting import Setting
 from conjunct.run.store import Store
 
@@ -37,7 +39,8 @@ AUDIT_SHARE = 0.02
 """Settled contexts run for real, as a share of the runs made."""
 AUDIT_LEAST = 20
 """Settled contexts run for real in each registry, where there are as many."""
-
+EXPLORING_SHARE, PARTNERS_SHARE = 0.75, 0.9
+"""Shares of a budget that are spent when exploring, and then the partners, make way for what comes after."""
 
 _DRAWS = 20
 """Draws for each audit wanted: some contexts are settled by no run, some are drawn twice."""
@@ -59,6 +62,8 @@ class Vetting:
         self.policy = policy
         self.candidates = candidates
         self.budget = budget
+        self.meter: Meter | None = None
+        self.left_out: dict[str, Left] = {}
         self.fingerprint = setting.fingerprint()
         self.found = {skill.id: Exploration(skill.id) for skill in candidates}
         self.audits = {skill.id: Audit() for skill in candidates}
@@ -72,10 +77,28 @@ class Vetting:
 
     # ---- phases
 
-    def run(self, executor: Executor, store: Store, show: Callable[[str, Progress], None]) -> None:
-        """Make all runs: each candidate alone and under contexts, joined partners, audits."""
+    def run(
+        self,
+        executor: Executor,
+        store: Store,
+        show: Callable[[str, Progress], None],
+        meter: Meter | None = None,
+    ) -> None:
+        """Make all runs: each candidate alone and under contexts, joined partners, twin worlds, audits.
+
+        With a `meter` the runs end with its budget: a share of it is kept for the later phases, and what they
+        leave goes to the contexts again.
+        """
         if not self.candidates:
             return
+        self.meter = meter
+
+        def make(phase: str, plans: Mapping[str, Plan], share: float = 1.0) -> dict[str, Cut]:
+            if meter is None:
+                drive(plans, executor, store, watch=lambda p: show(phase, p))
+                return {}
+            return drive_within(plans, executor, store, meter, share=share, watch=lambda p: show(phase, p))
+
         alone: dict[str, Plan] = {
             skill.id: explore(self.scope(skill), self.found[skill.id]) for skill in self.candidates
         }
@@ -84,11 +107,15 @@ class Vetting:
             if skill.id not in self.found:
                 background[skill.id] = []
                 alone[skill.id] = self._footprint_runs(skill, background[skill.id])
-        drive(alone, executor, store, watch=lambda p: show("alone and under contexts", p))
-        pairs = self._joins(background)
-        drive(self._pair_plans(pairs), executor, store, watch=lambda p: show("partners that meet", p))
-        drive(self._twin_plans(), executor, store, watch=lambda p: show("twin worlds", p))
-        drive(self._audit_plans(), executor, store, watch=lambda p: show("audit of settled contexts", p))
+        contexts = make("alone and under contexts", alone, EXPLORING_SHARE)
+        partners = self._pair_plans(self._joins(background))
+        together = make("partners that meet", partners, PARTNERS_SHARE)
+        twin_worlds = make("twin worlds", self._twin_plans())
+        audits = make("audit of settled contexts", self._audit_plans())
+        if contexts or together:
+            contexts = make("rest of the contexts", {name: one.resumed() for name, one in contexts.items()})
+            together = make("rest of the partners", {name: one.resumed() for name, one in together.items()})
+        self.left_out = left_out(self.found, contexts, together, twin_worlds, len(audits))
 
     def _carriers(self) -> CarrierTable:
         setting, layout = self.setting, self.setting.layout
@@ -271,6 +298,16 @@ class Vetting:
             plan=plan_of(self.policy),
         )
 
+    def _left(self, skill: Skill) -> Left | None:
+        """What the budget left out of one candidate's plan; `None` where there was no budget."""
+        if self.meter is None:
+            return None
+        return replace(
+            self.left_out.get(skill.id, Left()),
+            budget=self.meter.budget.words(),
+            minimum=len(self.scope(skill).probes),
+        )
+
     def evidence(self) -> list[Evidence]:
         """What the runs of every candidate gave, whatever the policy says to it."""
         share_pair_triggers(self.found)
@@ -279,7 +316,9 @@ class Vetting:
     def _results(self, skill: Skill) -> Results:
         name = skill.id
         found = self.found[name]
-        results = Results(skill, found, self.twins[name], self.audits[name], self.scope(skill))
+        results = Results(
+            skill, found, self.twins[name], self.audits[name], self.scope(skill), left=self._left(skill)
+        )
         alerts = self.alerts.get(name)
         if not alerts:
             return results
