@@ -346,7 +346,7 @@ def test_machine_code_under_a_condition_no_run_met_is_a_question(make: Make) -> 
     [
         (GUARDED, [("a.py", 3)]),
         ("exec(open('table.dat').read())\n", []),
-        ("import os\nif os.environ.get('MODE'):\n    print(getattr(os, input())())\n", []),
+        ("import os\nif os.environ.get('MODE'):\n    print(getattr(os, 'getpid')())\n", []),
     ],
     ids=["it ran, and what it did is judged", "no condition", "no text that becomes code"],
 )
@@ -354,3 +354,32 @@ def test_dynamic_code_that_ran_or_stands_open_is_a_note(
     make: Make, source: str, ran: list[tuple[str, int]]
 ) -> None:
     assert reviews(make({"a.py": source}), exercised=ran) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "getattr(os, input())('x')",
+        "globals()[open('names.txt').read()]()",
+        "os.__dict__[input()]('x')",
+        "os.system(open('steps.txt').read())",
+    ],
+)
+def test_what_acts_by_a_name_or_text_that_no_source_fixes_is_a_question(make: Make, line: str) -> None:
+    source = f"import os\nif os.environ.get('MODE') == 'late':\n    {line}\n"
+    assert reviews(make({"a.py": source})) == ["claims.opaque"]
+    assert reviews(make({"a.py": source}), exercised=[("a.py", 3)]) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "TABLE[input()]('x')",
+        "getattr(args, input())('x')",
+        "subprocess.run([json.load(open('tools.json'))['aligner'], '--version'])",
+        "importlib.import_module(f'plugins.{name}')",
+    ],
+)
+def test_dispatch_tables_and_configured_programs_are_none(make: Make, line: str) -> None:
+    source = f"import importlib, json, os, subprocess\nif os.environ.get('MODE') == 'late':\n    {line}\n"
+    assert reviews(make({"a.py": source})) == []

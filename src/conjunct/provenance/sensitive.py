@@ -38,6 +38,17 @@ _PLACEHOLDER = re.compile(r"\b(?:your|my|company|domain|host|acme|org|server)[\w
 
 _SAMPLE_OWNER = re.compile(r"(?:user|username|owner|org|organization|your[\w-]*|my[\w-]*|\*)/", re.IGNORECASE)
 
+_BECOMES_CODE = (
+    "dynamic:exec",
+    "dynamic:eval",
+    "dynamic:getattr",
+    "dynamic:namespace",
+    "dynamic:code-object",
+    "data:shell",
+    "native:",
+)
+"""Opaque actions by which text, data or machine code acts, whatever its source says."""
+
 _CHANGES = (ActionKind.WRITE, ActionKind.DELETE)
 _STANDING = {
     ResourceClass.AGENT_CONFIGURATION: ("claims.agent-configuration", "the agent's configuration"),
@@ -384,7 +395,7 @@ def _opaque(checked: Checked) -> Iterator[Finding]:
             yield checked.finding(
                 "claims.unsafe-deserialisation", f"unpickles data ({what[9:]})", action, Severity.NOTE
             )
-        elif action.guards and what.startswith(("dynamic:exec", "dynamic:eval", "native:")):
+        elif action.guards and what.startswith(_BECOMES_CODE):
             # Text that becomes code, or machine code, under a condition no run met: neither read nor seen.
             yield checked.finding(
                 "claims.opaque",

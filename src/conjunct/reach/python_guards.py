@@ -9,13 +9,14 @@ from typing import cast
 from conjunct.model import Guard
 from conjunct.reach.found import Sightings, distinct
 from conjunct.reach.python_modules import FunctionScope, Module, Site, import_names
-from conjunct.reach.python_trees import PLAIN, fields_of, inner
+from conjunct.reach.python_trees import FIELDS, PLAIN, inner
 from conjunct.reach.python_values import fold
 
 _COUNTERS = frozenset(
     {"count", "turn", "call", "run", "step", "iter", "visit", "uses", "used", "tick", "attempt", "seen",
      "times", "invocation", "session", "day", "month", "hour", "week", "year", "n", "total", "state"}
 )  # fmt: skip
+_DECIDING = frozenset({ast.BoolOp, ast.IfExp, ast.NamedExpr})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 _Frame = tuple[list[ast.stmt], tuple[Guard, ...], FunctionScope]
@@ -154,42 +155,55 @@ class _Walk:
         self, roots: tuple[ast.AST, ...], guards: tuple[Guard, ...], scope: FunctionScope
     ) -> None:
         """Every call in these expressions; `a and b()` and `b() if a` put a guard on b."""
-        stack: list[tuple[ast.AST, tuple[Guard, ...]]] = [(root, guards) for root in roots]
-        while stack:
-            node, under = stack.pop()
-            kind = node.__class__
-            if kind is ast.Call:
-                self.sites.append(Site(cast(ast.Call, node), scope, under))
-            elif kind is ast.Subscript:
-                self.module.subscripts.append((cast(ast.Subscript, node), scope))
-            elif kind is ast.NamedExpr:
-                named = cast(ast.NamedExpr, node)
-                self.bind(named.target, named.value, scope, "value")
-            elif kind is ast.BoolOp and isinstance(cast(ast.BoolOp, node).op, ast.And):
-                stack.extend(self.conjunction(cast(ast.BoolOp, node), under))
-                continue
-            elif kind is ast.IfExp:
-                choice = cast(ast.IfExp, node)
-                stack.append((choice.test, under))
-                stack.append((choice.body, (*under, self.guard(choice.test))))
-                stack.append((choice.orelse, (*under, self.guard(choice.test, negated=True))))
-                continue
-            for name in fields_of(kind):
-                value = getattr(node, name, None)
-                if value.__class__ is list:
-                    stack.extend([(item, under) for item in value if item.__class__ not in PLAIN])
-                elif value.__class__ not in PLAIN:
-                    stack.append((value, under))
+        pending: list[tuple[list[ast.AST], tuple[Guard, ...]]] = [(list(roots), guards)]
+        while pending:
+            nodes, under = pending.pop()
+            while nodes:
+                node = nodes.pop()
+                kind = node.__class__
+                if kind is ast.Call:
+                    self.sites.append(Site(cast(ast.Call, node), scope, under))
+                elif kind is ast.Subscript:
+                    self.module.subscripts.append((cast(ast.Subscript, node), scope))
+                elif kind in _DECIDING:
+                    inside = self.decided(node, under, scope)
+                    if inside:
+                        pending.extend(inside)
+                        continue
+                for name in FIELDS[kind]:
+                    value = getattr(node, name, None)
+                    if value.__class__ is list:
+                        nodes += [item for item in value if item.__class__ not in PLAIN]
+                    elif isinstance(value, ast.AST) and value.__class__ not in PLAIN:
+                        nodes.append(value)
+
+    def decided(
+        self, node: ast.AST, under: tuple[Guard, ...], scope: FunctionScope
+    ) -> list[tuple[list[ast.AST], tuple[Guard, ...]]]:
+        """The parts of `a and b()` and of `b() if a else c()`, each with its guards; nothing for others."""
+        if isinstance(node, ast.NamedExpr):
+            self.bind(node.target, node.value, scope, "value")
+        elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            return self.conjunction(node, under)
+        elif isinstance(node, ast.IfExp):
+            return [
+                ([node.test], under),
+                ([node.body], (*under, self.guard(node.test))),
+                ([node.orelse], (*under, self.guard(node.test, negated=True))),
+            ]
+        return []
 
     def conjunction(
         self, node: ast.BoolOp, under: tuple[Guard, ...]
-    ) -> Iterator[tuple[ast.AST, tuple[Guard, ...]]]:
+    ) -> list[tuple[list[ast.AST], tuple[Guard, ...]]]:
         """`a and b()`: b is reached when a holds."""
         calls = any(item.__class__ is ast.Call for value in node.values[1:] for item in inner(value))
+        found: list[tuple[list[ast.AST], tuple[Guard, ...]]] = []
         for value in node.values:
-            yield value, under
+            found.append(([value], under))
             if calls:
                 under = (*under, self.guard(value))
+        return found
 
     def guard(self, test: ast.expr, *, negated: bool = False) -> Guard:
         """A test as a guard, with the constants in it."""
@@ -212,8 +226,8 @@ def named_constants(module: Module, seen: Sightings) -> None:
         return
     for test in module.tests:
         for part in inner(test):
-            if part.__class__ is ast.Name and cast(ast.Name, part).id in names:
-                _note_named(module, cast(ast.Name, part), test, seen)
+            if isinstance(part, ast.Name) and part.id in names:
+                _note_named(module, part, test, seen)
 
 
 def _note_named(module: Module, name: ast.Name, test: ast.expr, seen: Sightings) -> None:

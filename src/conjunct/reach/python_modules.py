@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from conjunct.model import Guard
-from conjunct.reach.python_values import NOTHING_KNOWN, Values, fold, texts
+from conjunct.reach.python_decoders import NOTHING_KNOWN, Values
+from conjunct.reach.python_values import fold, texts
 
 MOST_STEPS = 400_000
 """Folding steps per package: about a second of work."""
@@ -59,6 +60,8 @@ class Package:
     """What `self.NAME` is assigned anywhere in the package."""
     budget: Budget = field(default_factory=Budget)
     scopes: list[FunctionScope] = field(default_factory=list)
+    defined: set[str] = field(default_factory=set)
+    """Names of all functions and methods of the package."""
 
     def release(self) -> None:
         """Let go of all syntax trees: scopes and trees point at each other, and a collector takes longer
@@ -125,6 +128,8 @@ class FunctionScope:
         self.names: dict[str, str | None] = {}
         self.read: list[tuple[str, int]] = []
         module.package.scopes.append(self)
+        if block is not None and not isinstance(block, ast.Lambda):
+            module.package.defined.add(block.name)
 
     def release(self) -> None:
         """Let go of the trees; the scope is of no use afterwards."""
@@ -152,7 +157,7 @@ class FunctionScope:
         if node.id in self.known:
             return self.known[node.id]
         self.known[node.id] = None  # a name defined by itself ends here
-        found: list[Values] = [self._bound(item, depth) for item in self._bindings_of(node.id)[:6]]
+        found: list[Values] = [self._bound(item, depth) for item in self.bindings_of(node.id)[:6]]
         if not found and node.id in self.module.imports:
             found = self._imported(self.module.imports[node.id], depth)
         values = tuple(value for values in found for value in values) or None
@@ -180,6 +185,8 @@ class FunctionScope:
                 return local
             return self._package_function(self.module.imports.get(function.id, ""))
         if isinstance(function, ast.Attribute):
+            if function.attr not in self.module.package.defined:
+                return None
             name = self.dotted(function)
             found = self._package_function(name) if name else None
             if found is None:
@@ -193,10 +200,13 @@ class FunctionScope:
 
     def _package_function(self, dotted: str) -> FunctionScope | None:
         head, _, name = dotted.rpartition(".")
+        if name not in self.module.package.defined:
+            return None
         module = self.module.package.module_named(head, self.file) if head else None
         return module.functions.get(name) if module else None
 
-    def _bindings_of(self, name: str) -> list[Bound]:
+    def bindings_of(self, name: str) -> list[Bound]:
+        """What a name is bound to, in this scope or the next one outside that knows it."""
         scope: FunctionScope | None = self
         while scope is not None:
             if name in scope.bindings:
@@ -293,7 +303,7 @@ class FunctionScope:
             return self.names[name]
         self.names[name] = None
         answer: str | None = None
-        bound = self._bindings_of(name)
+        bound = self.bindings_of(name)
         if bound:
             value, scope, how = bound[0]
             if how != "element" and isinstance(

@@ -15,24 +15,24 @@ _WITHOUT_EXPRESSIONS = frozenset(
      "conversion", "type_comment", "is_async", "simple", "lineno", "rest", "kwd_attrs", "tag", "type_ignores"}
 )  # fmt: skip
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
-"""Class of node to those of its fields that can hold expressions or statements; filled as classes are met."""
 
+class _Fields(dict[type, tuple[str, ...]]):
+    """Class of node to those of its fields that can hold expressions or statements."""
 
-def fields_of(kind: type) -> tuple[str, ...]:
-    """Fields of a class of nodes that can hold something worth visiting."""
-    found = _FIELDS.get(kind)
-    if found is None:
+    def __missing__(self, kind: type) -> tuple[str, ...]:
         names: tuple[str, ...] = getattr(kind, "_fields", ())
         found = () if kind is ast.Constant else tuple(n for n in names if n not in _WITHOUT_EXPRESSIONS)
-        _FIELDS[kind] = found
-    return found
+        self[kind] = found
+        return found
+
+
+FIELDS = _Fields()
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """What stands directly below a node, operators and contexts left out."""
     found: list[ast.AST] = []
-    for name in fields_of(node.__class__):
+    for name in FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if value.__class__ is list:
             found += [item for item in value if item is not None and item.__class__ is not str]

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import ast
-import base64
-import binascii
-import codecs
 import itertools
 import posixpath
-import urllib.parse
-import zlib
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from conjunct.reach.found import PACKAGE, UNKNOWN
+from conjunct.reach.python_decoders import DECODERS, NOTHING_KNOWN, Value, Values, as_bytes, decode, decode_as
 
-Value = str | bytes | int | tuple["Value", ...]
-"""A string with `*` for unknown parts, bytes, an integer, or a sequence of these."""
-
-Values = tuple[Value, ...]
-"""The alternatives an expression can evaluate to; `("*",)` where nothing is known."""
-
-NOTHING_KNOWN: Values = (UNKNOWN,)
 MOST_ALTERNATIVES = 6
 DEEPEST = 30
 LONGEST = 64 * 1024
@@ -218,18 +207,18 @@ def _call(node: ast.Call, scope: Scope, depth: int) -> Values:
         return fold(first, scope, depth)
     if name in ("os.path.dirname", "posixpath.dirname"):
         return tuple(posixpath.dirname(text) for text in texts(fold(first, scope, depth)))
-    if name in _DECODERS:
-        return tuple(_decode(name, value) for value in fold(first, scope, depth))
+    if name in DECODERS:
+        return tuple(decode(name, value) for value in fold(first, scope, depth))
     if name == "codecs.decode":
         codec = texts(fold(node.args[1], scope, depth))[0] if len(node.args) > 1 else ""
-        return tuple(_codec(value, codec) for value in fold(first, scope, depth))
+        return tuple(decode_as(value, codec) for value in fold(first, scope, depth))
     if name == "chr":
         return tuple(
             chr(value) if isinstance(value, int) and 0 <= value < 0x110000 else UNKNOWN
             for value in fold(first, scope, depth)
         )
     if name in ("bytes", "bytearray"):
-        return tuple(_as_bytes(value) for value in fold(first, scope, depth))
+        return tuple(as_bytes(value) for value in fold(first, scope, depth))
     if isinstance(node.func, ast.Attribute):
         return _method(node, node.func, scope, depth)
     return NOTHING_KNOWN
@@ -345,58 +334,6 @@ def _format(template: str, arguments: list[str]) -> str:
     return "".join(pieces) + rest
 
 
-def _decode(name: str, value: Value) -> Value:
-    if value == UNKNOWN or isinstance(value, int | tuple):
-        return UNKNOWN
-    raw = value.encode("utf-8", "replace") if isinstance(value, str) else value
-    try:
-        return _DECODERS[name](raw)
-    except (binascii.Error, ValueError, zlib.error, OverflowError):
-        return UNKNOWN
-
-
-def _inflate(raw: bytes) -> bytes:
-    """At most 1 MiB: a compressed constant can be a bomb."""
-    return zlib.decompressobj().decompress(raw, 1 << 20)
-
-
-def _gunzip(raw: bytes) -> bytes:
-    return zlib.decompressobj(31).decompress(raw, 1 << 20)
-
-
-def _codec(value: Value, codec: str) -> Value:
-    if isinstance(value, str) and codec.replace("-", "").replace("_", "").lower() == "rot13":
-        return codecs.decode(value, "rot13")
-    if isinstance(value, str | bytes) and codec == "base64":
-        return _decode("base64.b64decode", value)
-    if isinstance(value, str | bytes) and codec == "hex":
-        return _decode("bytes.fromhex", value)
-    return UNKNOWN
-
-
-def _as_bytes(value: Value) -> Value:
-    if isinstance(value, tuple) and all(isinstance(item, int) and 0 <= item < 256 for item in value):
-        return bytes(item for item in value if isinstance(item, int))
-    return value if isinstance(value, bytes) else UNKNOWN
-
-
-_DECODERS: dict[str, Callable[[bytes], bytes]] = {
-    "base64.b64decode": base64.b64decode,
-    "base64.standard_b64decode": base64.b64decode,
-    "base64.urlsafe_b64decode": base64.urlsafe_b64decode,
-    "base64.b32decode": base64.b32decode,
-    "base64.b85decode": base64.b85decode,
-    "base64.a85decode": base64.a85decode,
-    "base64.decodebytes": base64.decodebytes,
-    "binascii.a2b_base64": binascii.a2b_base64,
-    "binascii.unhexlify": binascii.unhexlify,
-    "base64.b16decode": base64.b16decode,
-    "bytes.fromhex": lambda raw: bytes.fromhex(raw.decode()),
-    "bytearray.fromhex": lambda raw: bytes.fromhex(raw.decode()),
-    "zlib.decompress": _inflate,
-    "gzip.decompress": _gunzip,
-    "urllib.parse.unquote": lambda raw: urllib.parse.unquote_to_bytes(raw),
-}
 _FIXED = {
     "pathlib.Path.home": "~",
     "pathlib.Path.cwd": ".",
