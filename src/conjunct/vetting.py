@@ -108,13 +108,18 @@ class Vetting:
                 background[skill.id] = []
                 alone[skill.id] = self._footprint_runs(skill, background[skill.id])
         contexts = make("alone and under contexts", alone, EXPLORING_SHARE)
-        partners = self._pair_plans(self._joins(background))
-        together = make("partners that meet", partners, PARTNERS_SHARE)
+        pairs = self._joins(background)
+        together = make("partners that meet", self._pair_plans(pairs), PARTNERS_SHARE)
         twin_worlds = make("twin worlds", self._twin_plans())
         audits = make("audit of settled contexts", self._audit_plans())
         if contexts or together:
             contexts = make("rest of the contexts", {name: one.resumed() for name, one in contexts.items()})
             together = make("rest of the partners", {name: one.resumed() for name, one in together.items()})
+            # What the rest showed may meet others, or carry secrets: known runs cost nothing.
+            later = tuple(pair for pair in self._joins(background) if pair not in pairs)
+            together |= make("partners that meet", self._pair_plans(later))
+            self.twins = {name: [] for name in self.twins}
+            twin_worlds = make("twin worlds", self._twin_plans())
         self.left_out = left_out(self.found, contexts, together, twin_worlds, len(audits))
 
     def _carriers(self) -> CarrierTable:
