@@ -39,7 +39,7 @@ def report_options(command: Function) -> Function:
         click.option(
             "--format",
             "form",
-            type=click.Choice(["terminal", "json"]),
+            type=click.Choice(["terminal", "json", "sarif", "junit"]),
             default="terminal",
             show_default=True,
         ),

@@ -47,8 +47,8 @@ def write_reports(
         from conjunct.report.html_report import to_html
 
         _write(html, to_html(report))
-    if form == "json":
-        text = to_json(report)
+    if form != "terminal":
+        text = _text(report, form)
         if output is None:
             sys.stdout.write(text)
         else:
@@ -64,6 +64,18 @@ def write_reports(
             )
     except OSError as error:
         raise UsageError(f"{output}: the report cannot be written ({error.strerror})") from error
+
+
+def _text(report: Report, form: str) -> str:
+    if form == "sarif":
+        from conjunct.report.sarif_report import to_sarif
+
+        return to_sarif(report)
+    if form == "junit":
+        from conjunct.report.junit_report import to_junit
+
+        return to_junit(report)
+    return to_json(report)
 
 
 def _write(path: Path, text: str) -> None:
