@@ -132,3 +132,29 @@ def test_another_package_clock_network_or_variable_is_another_command(tmp_path: 
         Memo(store, WorldSpec(), ("digest",), "g").key(COMMAND),
     }
     assert len(keys) == 6
+
+
+def test_what_the_agent_does_of_its_own_accord_is_shared_by_all_packages(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    one, other = (Memo(store, WorldSpec(), (digest,), "fingerprint") for digest in ("one", "other"))
+    own = replace(COMMAND, skill="", file="", line=0)
+    assert one.key(own) == other.key(own)
+    assert one.key(COMMAND) != other.key(COMMAND)
+
+
+def test_a_module_stood_in_for_a_partner_makes_it_another_command(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    alone, beside = (
+        Memo(store, WorldSpec(stand_in_modules=modules), ("one",), "fingerprint")
+        for modules in ((), ("torch",))
+    )
+    assert alone.key(COMMAND) != beside.key(COMMAND)
+
+
+def test_a_command_verified_without_following_lines_is_trusted_with_it(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    plain, followed = (
+        Memo(store, WorldSpec(coverage=coverage), ("one",), "fingerprint") for coverage in (False, True)
+    )
+    assert [run(plain, Files(), result()) for _ in range(2)] == [False, False]
+    assert [run(followed, Files(), result()) for _ in range(2)] == [False, True]

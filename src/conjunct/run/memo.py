@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from conjunct.model import Action
@@ -21,6 +22,8 @@ from conjunct.world.spec import Command, CommandResult, FileEffect, Observation,
 
 _DIGITS = re.compile(rb"\d+")
 TIME_LIMIT = "time-limit"
+_DECODED = 128
+"""Entries kept decoded in each worker: one candidate's commands come again with every probe."""
 _KEPT = frozenset({"exit", TIME_LIMIT})
 PROVISIONAL, CONFIRMED, UNSTABLE = "provisional", "confirmed", "unstable"
 
@@ -51,8 +54,7 @@ class Memo:
         self, store: Store, world: WorldSpec, package_digests: tuple[str, ...], runtime: str
     ) -> None:
         self._store = store
-        self._base = [
-            *package_digests,
+        surroundings = [
             world.clock,
             world.network,
             sorted(world.environment),
@@ -60,35 +62,41 @@ class Memo:
             repr(world.limits),
             repr(world.layout),
             world.salt,
-            world.coverage,
+            # A stand-in for a module that only a partner imports is there for everybody.
+            sorted(world.stand_in_modules),
             runtime,
         ]
+        self._lines = _text_digest([*package_digests, *surroundings])
+        self._base = _text_digest([*package_digests, *surroundings, world.coverage])
+        # What the agent does of its own accord comes from no package: what it looks at is in the entries.
+        self._own = _text_digest([*surroundings, world.coverage])
         self.hits = 0
         self.misses = 0
 
     def key(self, command: Command) -> str:
         """Digest of everything that was handed to the command."""
-        given = [
-            self._base,
-            command.argv,
-            command.cwd,
-            hashlib.sha256(command.stdin).hexdigest(),
-            command.environment,
-            (command.skill, command.file, command.line),
-        ]
-        return hashlib.sha256(json.dumps(given, default=str).encode("utf-8", "backslashreplace")).hexdigest()
+        return _text_digest(
+            [
+                self._base if command.skill else self._own,
+                command.argv,
+                command.cwd,
+                hashlib.sha256(command.stdin).hexdigest(),
+                command.environment,
+                (command.skill, command.file, command.line),
+            ]
+        )
 
     def ask(self, command: Command, world: Observable) -> Answer:
         """Look for an entry whose touched objects are all as they are now in `world`."""
         seen: dict[bytes, str] = {}
         for prints, observed, result, state in self._store.commands(self.key(command)):
             if observed not in seen:
-                seen[observed] = _digest(world.fingerprint(decode(observed, tuple[Observation, ...])))
+                seen[observed] = _digest(world.fingerprint(_observations(observed)))
             if seen[observed] != prints:
                 continue
             if state == UNSTABLE:
                 break
-            found = decode(result, CommandResult)
+            found = _result(result)
             if state == CONFIRMED:
                 self.hits += 1
                 return Answer(result=found, prints=prints)
@@ -116,9 +124,12 @@ class Memo:
         self._store.record_command(self.key(command), prints, encode(observed), encode(result), state)
 
     def _directive_key(self, command: Command) -> str:
-        """What is verified together: all commands that one line of the package's text asks for."""
-        given = [self._base, "verified", command.skill, command.file, command.line]
-        return hashlib.sha256(json.dumps(given, default=str).encode("utf-8", "backslashreplace")).hexdigest()
+        """What is verified together: all commands that one line of the package's text asks for.
+
+        Whether its lines are followed makes a command no more and no less repeatable.
+        """
+        of_package = self._lines if command.skill else self._own
+        return _text_digest([of_package, "verified", command.skill, command.file, command.line])
 
     def _is_verified(self, command: Command) -> bool:
         """Whether this line's commands gave the same twice from one state, and never something else."""
@@ -132,6 +143,20 @@ def replayed(result: CommandResult, command: Command) -> CommandResult:
     ended = TIME_LIMIT if result.record.ended == TIME_LIMIT else "memo"
     record = replace(result.record, turn=command.turn, step=command.step, ended=ended, seconds=0.0)
     return replace(result, actions=actions, touches=touches, record=record)
+
+
+@lru_cache(maxsize=_DECODED)
+def _observations(data: bytes) -> tuple[Observation, ...]:
+    return decode(data, tuple[Observation, ...])
+
+
+@lru_cache(maxsize=_DECODED)
+def _result(data: bytes) -> CommandResult:
+    return decode(data, CommandResult)
+
+
+def _text_digest(given: list[object]) -> str:
+    return hashlib.sha256(json.dumps(given, default=str).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _digest(prints: tuple[str, ...]) -> str:
