@@ -47,6 +47,8 @@ class Setting:
     limits: Limits = field(default_factory=Limits)
     skills_by_id: Mapping[str, Skill] = field(default_factory=dict)
     probes_by_id: Mapping[str, Probe] = field(default_factory=dict)
+    prose_digests: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Skill id to the digest of its compilation, filled as they are needed."""
 
     def package_key(self, spec: EpisodeSpec) -> str:
         """Digest of the packages that an episode installs: other content makes it another episode."""
@@ -54,8 +56,16 @@ class Setting:
         digests = [self.skills_by_id[skill].digest for skill in ids]
         # What the prose of the skills in use says to the agent: another compiler makes other episodes.
         used = (spec.candidate, *spec.context.used_before, *spec.context.used_after)
-        digests += [repr(self.compilations[skill]) for skill in used]
+        digests += [self._prose(skill) for skill in used]
         return hashlib.sha256(":".join(digests).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+    def _prose(self, skill: str) -> str:
+        known = self.prose_digests.get(skill)
+        if known is None:
+            text = repr(self.compilations[skill])
+            known = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+            self.prose_digests[skill] = known
+        return known
 
     def credential_variables(self, skill: str) -> frozenset[str]:
         """Names of variables that look like credentials and that the skill declares or reads."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,21 +81,37 @@ class Store:
                 f"{self.path}: reading or writing failed ({error}); check space and permissions, then retry"
             ) from error
 
-    def _key(self, spec: EpisodeSpec) -> str:
+    def key_of(self, spec: EpisodeSpec) -> str:
+        """Under what an episode is kept: its spec and the packages that it installs."""
         return f"{spec.key()}:{self.packages(spec)}"
 
     def episode(self, spec: EpisodeSpec) -> Episode | None:
         """The recorded episode of exactly this spec, if any."""
         with self._told() as database:
             row = database.execute(
-                "SELECT episode FROM episodes WHERE key = ?", (self._key(spec),)
+                "SELECT episode FROM episodes WHERE key = ?", (self.key_of(spec),)
             ).fetchone()
         return None if row is None else decode(row[0], Episode)
+
+    def episodes_at(self, keys: Sequence[str]) -> dict[str, Episode]:
+        """Recorded episodes by their keys (`key_of`). Raises `StoreError` where one is not there."""
+        if not keys:
+            return {}
+        with self._told() as database:
+            rows = database.execute(
+                f"SELECT key, episode FROM episodes WHERE key IN ({','.join('?' * len(keys))})", keys
+            ).fetchall()
+        found = {str(key): decode(data, Episode) for key, data in rows}
+        if len(found) < len(set(keys)):
+            raise StoreError(
+                f"{self.path}: episodes that were recorded are gone; another program removed them? vet again"
+            )
+        return found
 
     def record(self, episodes: Iterable[Episode]) -> None:
         """Keep episodes; recording the same spec again replaces it."""
         rows = [
-            (self._key(e.spec), e.spec.candidate, e.spec.probe, e.spec.fingerprint, encode(e), time.time())
+            (self.key_of(e.spec), e.spec.candidate, e.spec.probe, e.spec.fingerprint, encode(e), time.time())
             for e in episodes
         ]
         with self._told() as database:
