@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from conjunct.model import Entry, Skill
 from conjunct.reach.bytecode import read_bytecode
+from conjunct.reach.containers import (
+    DEEPEST,
+    LARGEST_CONTAINER,
+    Allowance,
+    Unreadable,
+    container_kind,
+    is_script_with_zip,
+    members,
+)
+from conjunct.reach.documents import read_document_member, read_macros, read_pdf
 from conjunct.reach.found import Place, Sightings
 from conjunct.reach.javascript import read_javascript
 from conjunct.reach.python import read_python
 from conjunct.reach.shell import read_foreign_fetch, read_shell
 from conjunct.skills import language_of
+from conjunct.skills.notes import printable
 
 LARGEST_SOURCE = 1024 * 1024
 """Bytes of one source file that are read; a larger one is opaque beyond that."""
@@ -21,10 +34,12 @@ LARGEST_SOURCE = 1024 * 1024
 MOST_SOURCE = 24 * 1024 * 1024
 """Bytes of source read per package; beyond it the rest is opaque."""
 
+_HEAD = 512
+
 _TEXT_ONLY = frozenset(
     {".md", ".txt", ".json", ".yaml", ".yml", ".csv", ".tsv", ".toml", ".html", ".css", ".svg", ".png",
-     ".jpg", ".pdf", ".xsd", ".xml", ".ttf", ".woff2", ".gz", ".zip", ".lock", ".cfg", ".ini", ".docx",
-     ".pptx", ".xlsx", ".mdx", ".rst", ".tex", ".gif", ".jpeg", ".webp"}
+     ".jpg", ".xsd", ".xml", ".ttf", ".woff2", ".lock", ".cfg", ".ini", ".mdx", ".rst", ".tex", ".gif",
+     ".jpeg", ".webp"}
 )  # fmt: skip
 """Suffixes that are not opened to look for a `#!` line unless the file is executable."""
 
@@ -35,47 +50,109 @@ _MORE_LANGUAGES = {
 }  # fmt: skip
 
 
-def _language(entry: Entry, head: bytes) -> str | None:
-    name = posixpath.basename(entry.path).lower()
+def _language(path: str, head: bytes) -> str | None:
+    name = posixpath.basename(path).lower()
     suffix = ".envrc" if name == ".envrc" else posixpath.splitext(name)[1]
-    language = _MORE_LANGUAGES.get(suffix) or language_of(entry.path, head)
+    language = _MORE_LANGUAGES.get(suffix) or language_of(path, head)
     return "javascript" if language == "typescript" else language
 
 
 def read_scripts(skill: Skill, seen: Sightings) -> None:
-    """Every script, notebook and program of the package."""
-    python: dict[str, str] = {}
-    left = MOST_SOURCE
+    """Every script, notebook and program of the package, those in archives and documents included."""
+    reader = _Files(seen)
     for entry in skill.entries:
-        if entry.kind != "file" or not _may_be_code(entry):
-            continue
-        head = _bytes(skill.root, entry.path, 256)
-        language = _language(entry, head)
+        if entry.kind == "file" and _may_be_code(entry):
+            head = _bytes(skill.root, entry.path, _HEAD)
+            reader.file(entry.path, head, entry.size, partial(_bytes, skill.root, entry.path))
+    if reader.python:
+        read_python(reader.python, seen)
+
+
+@dataclass(slots=True)
+class _Files:
+    """The files of one package while they are read, and what may still be read of them."""
+
+    seen: Sightings
+    left: int = MOST_SOURCE
+    allowance: Allowance = field(default_factory=Allowance)
+    python: dict[str, str] = field(default_factory=dict)
+
+    def file(self, path: str, head: bytes, size: int, read: Callable[[int], bytes], depth: int = 0) -> None:
+        """Send one file to the reader of its kind. `read` gives at most so many of its bytes."""
+        kind = container_kind(head)
+        if kind is None and head.startswith(b"#!") and is_script_with_zip(read(LARGEST_SOURCE)):
+            kind = "zip"
+        if kind is not None:
+            self.container(path, kind, size, read, depth)
+            return
+        language = _language(path, head)
         if language is None:
-            continue
+            return
         if language == "bytecode":
-            read_bytecode(entry.path, _bytes(skill.root, entry.path, LARGEST_SOURCE), seen)
-            continue
-        place = Place(entry.path, 1, _source(language))
-        if left <= 0:
-            seen.opaque(place, f"oversized:{language}")
-            continue
-        if language in ("native", "pickle"):
-            seen.opaque(place, f"binary:{language}", 0.8)
-            continue
-        raw = _bytes(skill.root, entry.path, LARGEST_SOURCE)
-        left -= len(raw)
-        if entry.size > LARGEST_SOURCE:
-            seen.opaque(place, f"oversized:{language}")
-        text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-        if language == "python":
-            python[entry.path] = text
-        elif language == "notebook":
-            _read_notebook(text, place, seen)
+            read_bytecode(path, read(LARGEST_SOURCE), self.seen)
+            return
+        place = Place(path, 1, _source(language))
+        if self.left <= 0:
+            self.seen.opaque(place, f"oversized:{language}")
+        elif language in ("native", "pickle"):
+            self.seen.opaque(place, f"binary:{language}", 0.8)
         else:
-            read_code(language, text, place, seen)
-    if python:
-        read_python(python, seen)
+            self.source(language, read(LARGEST_SOURCE), size, place)
+
+    def source(self, language: str, raw: bytes, size: int, place: Place) -> None:
+        """One text in a programming language."""
+        self.left -= len(raw)
+        if size > LARGEST_SOURCE:
+            self.seen.opaque(place, f"oversized:{language}")
+        text = _decoded(raw)
+        if language == "python":
+            self.python[place.file] = text
+        elif language == "notebook":
+            _read_notebook(text, place, self.seen)
+        else:
+            read_code(language, text, place, self.seen)
+
+    def container(self, path: str, kind: str, size: int, read: Callable[[int], bytes], depth: int) -> None:
+        """An archive or document: its members are read as files of the package, to a bounded depth."""
+        place = Place(path, 1, "other")
+        if depth >= DEEPEST or size > LARGEST_CONTAINER:
+            self.seen.opaque(place, f"oversized:{kind}")
+            return
+        data = read(LARGEST_CONTAINER)
+        if kind == "pdf":
+            read_pdf(data, place, self.seen)
+            return
+        if kind == "ole":
+            if b"V\0B\0A\0" in data:
+                read_macros(data, place, self.seen)
+            return
+        try:
+            for name, content in members(kind, data, self.allowance, LARGEST_SOURCE):
+                inner = f"{path}!/{_plain_name(name)}" if name else f"{path}!"
+                read_document_member(name, content, Place(inner, 1, "other"), self.seen)
+                head = content[:_HEAD]
+                if (name and not _is_text_only(name)) or container_kind(head) is not None:
+                    self.file(inner, head, len(content), partial(_first, content), depth + 1)
+        except Unreadable as reason:
+            self.seen.opaque(place, str(reason))
+
+
+def _first(content: bytes, limit: int) -> bytes:
+    return content[:limit]
+
+
+def _plain_name(name: str) -> str:
+    """A member's name that is safe to show and cannot be taken for a path of the package."""
+    return printable(posixpath.normpath("/" + name.replace("\\", "/")).lstrip("/"), 200)
+
+
+def _decoded(raw: bytes) -> str:
+    """Source text: UTF-8 or, as some Windows editors write it, UTF-16 with its mark; one kind of line end."""
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = raw.decode("utf-16", "replace")
+    else:
+        text = raw.decode("utf-8-sig", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_code(language: str, text: str, place: Place, seen: Sightings) -> None:
@@ -144,8 +221,11 @@ def _source(language: str) -> str:
 
 
 def _may_be_code(entry: Entry) -> bool:
-    suffix = posixpath.splitext(entry.path)[1].lower()
-    return suffix not in _TEXT_ONLY or bool(entry.executable)
+    return not _is_text_only(entry.path) or bool(entry.executable)
+
+
+def _is_text_only(path: str) -> bool:
+    return posixpath.splitext(path)[1].lower() in _TEXT_ONLY
 
 
 def _bytes(root: Path, path: str, limit: int) -> bytes:
