@@ -92,21 +92,37 @@ def count_contexts(
 ) -> ContextCount:
     """Count contexts run, settled and assumed; `runs` pairs each spec with what its run asked."""
     groups = _groups(list(runs), ids_by_folder)
-    sets: list[frozenset[str]] = [frozenset()] + [frozenset({skill}) for skill in neighbours]
-    if len(neighbours) > 1:
-        sets.append(frozenset(neighbours))
+    sets = _sets(neighbours, groups)
     done = [{(summary.history, summary.co_skills) for summary in group} for group in groups]
     run = settled = assumed = 0
     for history in (NEUTRAL, *histories):
         able = [[s for s in group if not s.asks_history or s.history == history] for group in groups]
-        for co_skills in sets:
+        for co_skills, alike in sets:
             made = [(history, co_skills) in one for one in done]
             if all(
                 was_made or any(_settles(summary, history, co_skills) for summary in candidates)
                 for was_made, candidates in zip(made, able, strict=True)
             ):
-                run += any(made)
-                settled += not any(made)
+                run += alike * any(made)
+                settled += alike * (not any(made))
             else:
-                assumed += 1
+                assumed += alike
     return ContextCount(run=run * horizon, settled=settled * horizon, assumed=assumed * horizon)
+
+
+def _sets(neighbours: Sequence[str], groups: Sequence[Sequence[_Run]]) -> list[tuple[frozenset[str], int]]:
+    """The installed sets of the scope, each with how many are decided alike.
+
+    Neighbours that no run looked for and none had as its only one are told apart by nothing: among a thousand
+    they are nearly all.
+    """
+    special = {skill for group in groups for one in group for skill in one.asked_skills}
+    special |= {skill for group in groups for one in group if len(one.co_skills) == 1 for skill in one.co_skills}
+    plain = [skill for skill in neighbours if skill not in special]
+    sets: list[tuple[frozenset[str], int]] = [(frozenset(), 1)]
+    sets += [(frozenset({skill}), 1) for skill in neighbours if skill in special]
+    if plain:
+        sets.append((frozenset({plain[0]}), len(plain)))
+    if len(neighbours) > 1:
+        sets.append((frozenset(neighbours), 1))
+    return sets
