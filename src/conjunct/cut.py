@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conjunct.model import Context, Episode, Finding, Severity, Violation
@@ -75,7 +75,7 @@ def _and(left: Left, told: str, *, exploring: bool = False, unresolved: bool = F
     )
 
 
-def shortfall(left: Left | None, horizon: int, episodes: list[Episode]) -> tuple[str, ...]:
+def shortfall(left: Left | None, horizon: int, episodes: Sequence[Episode]) -> tuple[str, ...]:
     """Why runs that a budget ended carry no verdict; empty where the minimum plan was made."""
     if left is None:
         return ()

@@ -29,6 +29,7 @@ from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
 from conjunct.provenance.sarif import Alert
 from conjunct.run.drive import Executor, Plan, Progress, drive
 from conjunct.run.episode import argument_sets
+from conjunct.run.kept import KeptEpisodes
 from conjunct.run.rounds import Cut, Meter, drive_within
 from conjunct.run.setting import Setting
 from conjunct.run.store import Store
@@ -72,6 +73,7 @@ class Vetting:
         self.alerts = alerts or {}
         """Imported alerts by skill, each with the file of the package that it is on."""
         self.answered: list[Answered] = []
+        self._kept: dict[str, KeptEpisodes] = {}
         self._table = self._carriers()
         self._scopes: dict[str, Scope] = {}
 
@@ -92,12 +94,17 @@ class Vetting:
         if not self.candidates:
             return
         self.meter = meter
+        for name, exploration in self.found.items():
+            exploration.episodes = self._kept[name] = KeptEpisodes(store)
 
         def make(phase: str, plans: Mapping[str, Plan], share: float = 1.0) -> dict[str, Cut]:
             if meter is None:
-                drive(plans, executor, store, watch=lambda p: show(phase, p))
+                drive(plans, executor, store, watch=lambda p: show(phase, p), on_end=self._let_go)
                 return {}
-            return drive_within(plans, executor, store, meter, share=share, watch=lambda p: show(phase, p))
+            cut = drive_within(plans, executor, store, meter, share=share, watch=lambda p: show(phase, p))
+            for name in plans:
+                self._let_go(name)
+            return cut
 
         alone: dict[str, Plan] = {
             skill.id: explore(self.scope(skill), self.found[skill.id]) for skill in self.candidates
@@ -121,6 +128,14 @@ class Vetting:
             self.twins = {name: [] for name in self.twins}
             twin_worlds = make("twin worlds", self._twin_plans())
         self.left_out = left_out(self.found, contexts, together, twin_worlds, len(audits))
+
+    def _let_go(self, name: str) -> None:
+        """A plan has ended: its candidate's episodes stay in the store only, equal questions become one."""
+        if name in self._kept:
+            self._kept[name].spill()
+            same: dict[frozenset[Question], frozenset[Question]] = {}
+            found = self.found[name]
+            found.asked[:] = [(spec, same.setdefault(asked, asked)) for spec, asked in found.asked]
 
     def _carriers(self) -> CarrierTable:
         setting, layout = self.setting, self.setting.layout
@@ -224,9 +239,12 @@ class Vetting:
         wanted = max(AUDIT_LEAST, round(AUDIT_SHARE * made))
         names = [skill.id for skill in self.candidates if self._acted(self.found[skill.id])]
         plans: dict[str, Plan] = {}
+        roots: dict[str, Episode | None] = {}
         for _ in range(wanted * _DRAWS if names else 0):
             name = generator.choice(names)
-            chosen = self._settled_context(name, generator)
+            if name not in roots:
+                roots[name] = self._audit_root(name)
+            chosen = self._settled_context(name, roots[name], generator)
             if chosen is not None:
                 plans.setdefault(chosen[0].key(), self._audit(name, chosen))
             if len(plans) >= wanted:
@@ -237,16 +255,20 @@ class Vetting:
     def _acted(found: Exploration) -> bool:
         return any(episode.trace.commands for episode in found.episodes)
 
-    def _settled_context(self, name: str, generator: random.Random) -> tuple[EpisodeSpec, Episode] | None:
+    def _audit_root(self, name: str) -> Episode | None:
+        """The neutral run whose contexts are audited, if a skill acted in any."""
+        neutral = Context(horizon=self.scope(self.setting.skills_by_id[name]).horizon)
+        roots = (e for e in self.found[name].episodes if e.spec.context == neutral and e.trace.commands)
+        # The shortest conversation asks as much of a context as a long one, and costs less to run for real.
+        return min(roots, key=lambda episode: len(episode.trace.commands), default=None)
+
+    def _settled_context(
+        self, name: str, root: Episode | None, generator: random.Random
+    ) -> tuple[EpisodeSpec, Episode] | None:
         """A random context that a neutral run settles, with that run."""
         found, scope = self.found[name], self.scope(self.setting.skills_by_id[name])
-        roots = [
-            e for e in found.episodes if e.spec.context == Context(horizon=scope.horizon) and e.trace.commands
-        ]
-        if not roots:
+        if root is None:
             return None
-        # The shortest conversation asks as much of a context as a long one, and costs less to run for real.
-        root = min(roots, key=lambda episode: len(episode.trace.commands))
         asked = next((asked for spec, asked in found.asked if spec == root.spec), frozenset())
         factors = {question.factor for question in asked}
         history = NEUTRAL if FactorKind.HISTORY in factors else generator.choice((NEUTRAL, *scope.histories))
@@ -320,7 +342,8 @@ class Vetting:
 
     def _results(self, skill: Skill) -> Results:
         name = skill.id
-        found = self.found[name]
+        # Read from the store once, not for each question that a conclusion asks.
+        found = replace(self.found[name], episodes=list(self.found[name].episodes))
         results = Results(
             skill, found, self.twins[name], self.audits[name], self.scope(skill), left=self._left(skill)
         )

@@ -116,8 +116,9 @@ def _sets(neighbours: Sequence[str], groups: Sequence[Sequence[_Run]]) -> list[t
     Neighbours that no run looked for and none had as its only one are told apart by nothing: among a thousand
     they are nearly all.
     """
-    special = {skill for group in groups for one in group for skill in one.asked_skills}
-    special |= {skill for group in groups for one in group if len(one.co_skills) == 1 for skill in one.co_skills}
+    runs = [one for group in groups for one in group]
+    special = {skill for one in runs for skill in one.asked_skills}
+    special |= {skill for one in runs if len(one.co_skills) == 1 for skill in one.co_skills}
     plain = [skill for skill in neighbours if skill not in special]
     sets: list[tuple[frozenset[str], int]] = [(frozenset(), 1)]
     sets += [(frozenset({skill}), 1) for skill in neighbours if skill in special]

@@ -7,7 +7,7 @@ stores or time: `run` drives it. Contexts that differ only in what no run touche
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 
 from conjunct.model import (
@@ -63,7 +63,7 @@ class Exploration:
     """What came out for one candidate."""
 
     candidate: str
-    episodes: list[Episode] = field(default_factory=list)
+    episodes: MutableSequence[Episode] = field(default_factory=list)
     asked: list[tuple[EpisodeSpec, frozenset[Question]]] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
     covered: list[Episode] = field(default_factory=list)
