@@ -7,6 +7,7 @@ import os
 import stat
 import tarfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conjunct.errors import IntakeError
-from conjunct.model import Skill
+from conjunct.model import Severity, Skill
 from conjunct.skills import read_registry
 from conjunct.skills.archive import clean_name
+from conjunct.skills.bounds import DEFAULT_BOUNDS
 from conjunct.skills.tar_members import TarTrouble, tar_members
 
 
@@ -103,17 +105,47 @@ def test_a_skill_at_the_top_is_named_after_the_archive(tmp_path: Path, staging: 
     assert _one(tmp_path / "the-name.skill", staging).name == "the-name"
 
 
-def test_a_skill_archive_in_a_registry_is_read_and_others_are_told(
+def test_archives_in_a_registry_are_read_as_its_skills(folder: Path, tmp_path: Path, staging: Path) -> None:
+    registry = tmp_path / "registry"
+    own = plain(registry, "own")
+    _zip(folder, registry / "say.skill")
+    _zip(plain(tmp_path / "elsewhere", "more"), registry / "more.zip")
+    _tar(plain(tmp_path / "elsewhere", "packed"), registry / "packed.tar.gz", "w:gz")
+    (own / "inside.zip").write_bytes((registry / "more.zip").read_bytes())
+    read = read_registry(registry, staging=staging)
+    assert [skill.id for skill in read.skills] == ["own", "more", "packed", "say"]
+    assert not read.findings
+
+
+def test_an_archive_in_a_registry_without_a_skill_asks_only_where_it_says_it_is_one(
+    tmp_path: Path, staging: Path
+) -> None:
+    registry = tmp_path / "registry"
+    plain(registry, "own")
+    with zipfile.ZipFile(registry / "data.zip", "w") as archive:
+        archive.writestr("table.csv", "1,2\n")
+    (registry / "empty.skill").write_bytes((registry / "data.zip").read_bytes())
+    (registry / "broken.skill").write_bytes(b"no archive")
+    (registry / "photo.tgz").write_bytes(b"no archive")
+    found = {f.file: (f.code, f.severity) for f in read_registry(registry, staging=staging).findings}
+    assert found == {
+        "data.zip": ("intake.archive-empty", Severity.NOTE),
+        "empty.skill": ("intake.archive-empty", Severity.REVIEW),
+        "broken.skill": ("intake.archive-broken", Severity.REVIEW),
+        "photo.tgz": ("intake.archive-broken", Severity.NOTE),
+    }
+
+
+def test_archives_beyond_the_bound_of_a_registry_are_told(
     folder: Path, tmp_path: Path, staging: Path
 ) -> None:
     registry = tmp_path / "registry"
     plain(registry, "own")
-    _zip(folder, registry / "say.skill")
-    _zip(folder, registry / "more.zip")
-    (registry / "broken.skill").write_bytes(b"no archive")
-    read = read_registry(registry, staging=staging)
-    assert [skill.id for skill in read.skills] == ["own", "say"]
-    assert [finding.code for finding in read.findings] == ["intake.archive-not-read", "intake.archive-broken"]
+    for name in ("a.zip", "b.zip"):
+        _zip(folder, registry / name)
+    read = read_registry(registry, staging=staging, bounds=replace(DEFAULT_BOUNDS, registry_archives=1))
+    assert len(read.skills) == 2
+    assert [(f.code, f.severity) for f in read.findings] == [("intake.archive-not-read", Severity.REVIEW)]
 
 
 def test_names_of_zip_members_are_their_bytes(tmp_path: Path, staging: Path) -> None:

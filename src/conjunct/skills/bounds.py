@@ -23,6 +23,8 @@ class Bounds:
     path_bytes: int = 1024
     registry_folders: int = 200_000
     registry_skills: int = 20_000
+    registry_archives: int = 2_000
+    """Archives in a registry folder that are opened."""
     nested_skills: int = 3
     """Skills within skills: each level is staged once more as part of those above it."""
     archive_bytes: int = 1 << 30

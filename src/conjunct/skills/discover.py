@@ -18,8 +18,9 @@ from conjunct.skills.notes import Notes
 MANIFEST = b"skill.md"
 """Compared without regard to case."""
 _NOT_SEARCHED = frozenset({b".git", b".hg", b".svn", b".venv", b"__pycache__"})
-_ARCHIVES = (b".skill",)
-_OTHER_ARCHIVES = (b".zip", b".tar", b".tgz", b".tar.gz", b".whl")
+SKILL_ARCHIVE = b".skill"
+"""Ending of an archive that says itself that it is a skill."""
+_ARCHIVES = (SKILL_ARCHIVE, b".zip", b".tar", b".tgz", b".tar.gz", b".whl")
 
 
 class Follow(StrEnum):
@@ -115,18 +116,27 @@ def discover(root: bytes, notes: Notes, bounds: Bounds, follow: Follow = Follow.
             elif stat.S_ISLNK(mode) and not inside and follow is not Follow.NEVER:
                 _follow(root, path, result, notes, follow)
             elif stat.S_ISREG(mode):
-                _remember(path, name, bool(inside), result, notes)
+                _remember(path, name, bool(inside), result, notes, bounds)
     result.skills.sort(key=lambda found: found.shown)
+    result.archives.sort()
     return result
 
 
-def _remember(path: bytes, name: bytes, inside: bool, result: Discovery, notes: Notes) -> None:
+def _remember(
+    path: bytes, name: bytes, inside: bool, result: Discovery, notes: Notes, bounds: Bounds
+) -> None:
     if name in _PLUGIN_FILES:
         result.manifests.append(path)
     elif name.lower().endswith(_ARCHIVES) and not inside:
-        result.archives.append(path)
-    elif name.lower().endswith(_OTHER_ARCHIVES) and not inside:
-        notes.add("intake.archive-not-read", "is not looked into; pass it by its path", file=path_text(path))
+        if len(result.archives) < bounds.registry_archives:
+            result.archives.append(path)
+            return
+        notes.add(
+            "intake.archive-not-read",
+            f"only the first {bounds.registry_archives} archives of a registry are opened; pass its path",
+            file=path_text(path),
+            severity=Severity.REVIEW,
+        )
 
 
 def _manifest(folder: bytes, names: list[bytes]) -> bytes | None:

@@ -23,7 +23,7 @@ from conjunct.skills.bounds import DEFAULT_BOUNDS, Bounds
 from conjunct.skills.bytecode import check_bytecode
 from conjunct.skills.declaration import declare
 from conjunct.skills.digest import path_text
-from conjunct.skills.discover import MANIFEST, Discovery, Follow, Found, discover
+from conjunct.skills.discover import MANIFEST, SKILL_ARCHIVE, Discovery, Follow, Found, discover
 from conjunct.skills.front_matter import decode, parse_front_matter
 from conjunct.skills.hidden_text import check_hidden_text
 from conjunct.skills.naming import with_unique_ids
@@ -145,16 +145,22 @@ def _read_path(path: Path, staging: Path, notes: Notes, bounds: Bounds, follow: 
 
 
 def _read_inner(path: Path, staging: Path, notes: Notes, bounds: Bounds) -> list[Skill]:
-    """A `.skill` archive that lies in a registry folder."""
+    """An archive that lies in a registry folder: a skill or several, or nothing of ours.
+
+    Only a `.skill` promises to be one; any other archive without a skill in it is told, and no more.
+    """
+    promised = os.fsencode(path.name).lower().endswith(SKILL_ARCHIVE)
+    severity = Severity.REVIEW if promised else Severity.NOTE
     kind = archive_kind(path)
     if kind is None:
-        notes.add(
-            "intake.archive-broken", "is no zip or tar archive", file=path.name, severity=Severity.REVIEW
-        )
+        notes.add("intake.archive-broken", "is no zip or tar archive", file=path.name, severity=severity)
         return []
-    skills = _read_archive(path, kind, staging, notes, bounds)
+    unpacking = Notes(limit=100_000)
+    skills = _read_archive(path, kind, staging, unpacking, bounds)
+    if skills or promised:
+        notes.made += unpacking.made
     if not skills:
-        notes.add("intake.archive-empty", "holds no skill", file=path.name, severity=Severity.REVIEW)
+        notes.add("intake.archive-empty", "holds no skill", file=path.name, severity=severity)
     return skills
 
 
