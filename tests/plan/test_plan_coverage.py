@@ -49,3 +49,16 @@ def test_a_name_that_was_looked_up_is_told_apart_and_other_names_are_not() -> No
     alone = count(run("use", NAMED))
     assert alone.assumed == 3 * 2 * 6
     assert count(run("use", NAMED), run("use", NAMED, co_skills=("a",))).assumed == 0
+
+
+def test_neighbours_that_no_run_asked_for_count_one_by_one_although_they_are_told_together() -> None:
+    names = ("a", *(f"other-{number}" for number in range(500)))
+    told = count_contexts(
+        [run("use", NAMED), run("use", NAMED, co_skills=("a",))],
+        histories=("payroll",),
+        neighbours=names,
+        horizon=1,
+        ids_by_folder={name: name for name in names},
+    )
+    # Nothing, each neighbour, all: in both histories; two sets were run in the neutral one.
+    assert told == ContextCount(run=2, settled=2 * (501 + 2) - 2, assumed=0)
