@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from conjunct.bench.measure_commands import gates
+
 _FOLDER = click.Path(path_type=Path)
 
 
@@ -72,3 +74,28 @@ def build(out: Path, labels: Path | None, force: bool, mix: str, **given: Any) -
         f"{len(truth.adversaries)} adversarial\n"
         f"truth in {labels or labels_path(out)}, twins of the adversaries in {twins_path(out)}"
     )
+
+
+bench.add_command(gates)
+
+
+@bench.command()
+@click.argument("report", type=_FOLDER)
+@click.option("--labels", type=_FOLDER, required=True, help="Ground truth of the registry that was vetted.")
+@click.option(
+    "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
+)
+def score(report: Path, labels: Path, form: str) -> None:
+    """Compare REPORT (of `conjunct vet --format json`) with the truth: recall, triggers, false alarms."""
+    from conjunct.bench.scoring import disagreements, read_report, rows
+    from conjunct.bench.scoring import score as scored_by
+    from conjunct.bench.tables import rows_json, table_lines
+    from conjunct.bench.truth import read_truth
+
+    scored = scored_by(read_report(report), read_truth(labels))
+    if form == "json":
+        click.echo(rows_json(rows(scored), disagreements(scored)))
+        return
+    click.echo("\n".join(table_lines(rows(scored))))
+    for line in disagreements(scored):
+        click.echo(f"- {line}")
