@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.pool_batches import BYTE_EXACT, NONE, REFERENCE, Attention, Batch, Evidence, Mix
-from benchmarks.pools import drive, exactly_right, right_bodies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conjunct.bench.batches import BYTE_EXACT, NONE, REFERENCE, Attention, Batch, Evidence, Mix
+from conjunct.bench.gates import drive, exactly_right, right_bodies
 from conjunct.delta.confirm import Confirmation, ConfirmRule, arms_of, combined_e_value, confirm
 from conjunct.delta.pooled import Hint, PooledRules, PooledSearch
 from conjunct.plan.bisect import Conjunction

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.pool_batches import NONE, Batch
+from conjunct.bench.batches import NONE, Batch
 from conjunct.delta.evidence import MARGIN
 from conjunct.plan.pools import NO_HISTORY, Flags, Reals, Whole
 

@@ -1,0 +1,81 @@
+"""`conjunct bench gates`, `power` and `report`: parse, call, print."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+_FOLDER = click.Path(path_type=Path)
+_RESULTS = Path("benchmarks") / "results"
+
+results_option = click.option(
+    "--results",
+    type=_FOLDER,
+    default=_RESULTS,
+    show_default=True,
+    help="Folder of recorded results.",
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="First seed; others follow."
+)
+workers_option = click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes."
+)
+
+
+def one_thread_each() -> None:
+    """Small matrices in many processes: threads of the array library only wait for each other.
+
+    Must come before numpy is loaded; a value that the user set stays.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+@click.command()
+@click.option("--part", "parts", multiple=True, metavar="NAME", help="Measure this part only; repeatable.")
+@click.option(
+    "--batches",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Batches of each part; parts that cost much make a share of them.",
+)
+@click.option(
+    "--skills", type=click.IntRange(1), default=1200, show_default=True, help="Skills of each registry."
+)
+@seed_option
+@workers_option
+@results_option
+@click.option("--list", "listing", is_flag=True, help="List the parts and stop.")
+def gates(
+    parts: tuple[str, ...],
+    batches: int,
+    skills: int,
+    seed: int,
+    workers: int,
+    results: Path,
+    listing: bool,
+) -> None:
+    """Gates side by side on the same simulated batches; records recall, cost and false alarms.
+
+    Aggregate gate, published S with 1, 3, 10 and 30 repeats, all pairs with Benjamini–Hochberg, and pools.
+    Outcomes are simulated; everything after them is the code that vets agents that are not deterministic.
+    """
+    one_thread_each()
+    from conjunct.bench.catalogue import MEASUREMENTS, measure_all
+
+    if listing:
+        click.echo("\n".join(MEASUREMENTS))
+        return
+    measure_all(
+        parts,
+        results / "gates.json",
+        batches=batches,
+        seed=seed,
+        skills=skills,
+        workers=workers,
+        told=click.echo,
+    )
