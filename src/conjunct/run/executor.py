@@ -21,6 +21,7 @@ from pathlib import Path
 from conjunct.errors import ConjunctError
 from conjunct.model import Episode, EpisodeSpec, Trace
 from conjunct.run.codec import decode, encode
+from conjunct.run.waiting import Waiting
 
 OVERDUE_SECONDS = 1800.0
 RunEpisode = Callable[[EpisodeSpec], Episode]
@@ -43,7 +44,7 @@ class LocalExecutor:
         self._busy: dict[Connection, EpisodeSpec] = {}
         self._since: dict[Connection, float] = {}
         self._overdue = overdue
-        self._queue: deque[EpisodeSpec] = deque()
+        self._queue = Waiting[Connection]()
         self._tried: dict[str, int] = {}
 
     def __enter__(self) -> LocalExecutor:
@@ -80,12 +81,13 @@ class LocalExecutor:
 
     def submit(self, spec: EpisodeSpec) -> None:
         """Queue one episode."""
-        self._queue.append(spec)
+        self._queue.put(spec)
         self._dispatch()
 
     def _dispatch(self) -> None:
         while self._queue and self._idle:
-            connection, spec = self._idle.popleft(), self._queue.popleft()
+            connection = self._idle.popleft()
+            spec = self._queue.take(connection, under_way=[one.candidate for one in self._busy.values()])
             self._busy[connection] = spec
             self._since[connection] = time.monotonic()
             # A worker that was killed while idle cannot take it; `finished` then sees its end of file.
@@ -119,7 +121,7 @@ class LocalExecutor:
         key = spec.key()
         self._tried[key] = self._tried.get(key, 0) + 1
         if self._tried[key] < 2:
-            self._queue.appendleft(spec)
+            self._queue.put_first(spec)
         else:
             yield undetermined(spec, f"the process that ran it ended with status {process.exitcode} twice")
 
