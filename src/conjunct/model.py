@@ -721,6 +721,20 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True)
+class ForcedLine:
+    """A sensitive line that no run reached by itself, and what a copy with its tests decided showed."""
+
+    file: str
+    line: int
+    guard: str
+    """The innermost test that was decided, as source text; empty where there was none."""
+    outcome: str
+    """`resolved` (ran, declared or harmless), `effect` (ran, undeclared) or `not forced`."""
+    detail: str = ""
+    """The effect, as a clause, or why it was not forced."""
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """What was looked at, as data; `conjunct.report` puts it in words."""
 
@@ -743,6 +757,10 @@ class Coverage:
     audits: int = 0
     audit_mismatches: int = 0
     assumptions: tuple[str, ...] = ()
+    forced: tuple[ForcedLine, ...] = ()
+    """Sensitive lines that no run reached, each with what forcing it showed."""
+    forced_runs: int = 0
+    """Runs of forced copies; in no other count."""
     smallest_rate: float | None = None
     """Smallest trigger rate the budget could have seen with probability 0.95."""
     budget: str = ""
