@@ -50,9 +50,9 @@ def cast(parameters: BuildParameters, rng: random.Random) -> list[Part]:
     siblings = [_sibling(one) for one in adversaries]
     needed = [*adversaries, *siblings, *_masks(adversaries), *_doers(adversaries, rng)]
     room = parameters.skills - len(needed)
-    around: list[Part] = [Part(family, role="looks as declared", language="?") for family in _LOOK_UPS][
-        : max(room, 0)
-    ]
+    there = {part.family for part in needed}
+    missing = [family for family in _LOOK_UPS if family not in there]
+    around = [Part(family, role="looks as declared", language="?") for family in missing[: max(room, 0)]]
     room -= len(around)
     for _ in range(min(parameters.synergy, room // 2)):
         maker, mailer = (

@@ -10,6 +10,7 @@ import click
 from conjunct.bench.measure_commands import gates
 
 _FOLDER = click.Path(path_type=Path)
+_FORM = click.Choice(["terminal", "json"])
 
 
 @click.group()
@@ -77,6 +78,24 @@ def build(out: Path, labels: Path | None, force: bool, mix: str, **given: Any) -
 
 
 bench.add_command(gates)
+
+
+@bench.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.option("--labels", type=_FOLDER, required=True, help="CSV or JSON: one row for each package of DIR.")
+@click.option("--static-only", is_flag=True, help="Read only: intake, reach and claims; runs nothing.")
+@click.option("--apart", is_flag=True, help="Vet each package by itself, not those of a source together.")
+@click.option("--only", metavar="GLOB", help="Only packages whose path in DIR matches.")
+@click.option("--part", type=click.Choice(["tuning", "testing"]), help="Only sources of this part.")
+@click.option("--store", type=_FOLDER, default=Path(".conjunct") / "corpus.sqlite", show_default=True)
+@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
+def corpus(folder: Path, labels: Path, form: str, **options: Any) -> None:
+    """Run this tool on the labelled packages in DIR: recall and false alarms by source, and each cause."""
+    from conjunct.bench.corpus_view import show_corpus
+
+    show_corpus(folder, labels, form, **options)
 
 
 @bench.command()

@@ -1,0 +1,86 @@
+"""What `conjunct bench corpus` prints."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from conjunct.bench.corpus import Judged, by_reading, by_running, causes_of, judge_corpus, rates
+from conjunct.bench.layouts import Labelled, read_folders
+from conjunct.bench.scoring import Row
+from conjunct.bench.tables import table_lines
+from conjunct.errors import UsageError
+from conjunct.report.safe_text import safe_line
+
+
+def show_corpus(
+    folder: Path,
+    labels: Path,
+    form: str,
+    *,
+    static_only: bool,
+    apart: bool,
+    only: str | None,
+    part: str | None,
+    store: Path,
+    workers: int | None,
+    seed: int,
+) -> None:
+    """Judge the packages of a folder and print the tables."""
+    packages = chosen(read_folders(folder, labels), folder, only=only, part=part)
+    tool = by_reading if static_only else by_running(store=store, workers=workers, seed=seed, apart=apart)
+    judged = judge_corpus(packages, tool)
+    click.echo(told(judged, rates(judged), causes_of(judged), form))
+
+
+def chosen(
+    packages: Sequence[Labelled], folder: Path, *, only: str | None, part: str | None
+) -> tuple[Labelled, ...]:
+    """The packages whose path matches `only` and whose source is of `part`."""
+    kept = tuple(
+        one
+        for one in packages
+        if (only is None or fnmatch.fnmatchcase(str(one.path.relative_to(folder)), only))
+        and (part is None or one.part == part)
+    )
+    if not kept:
+        raise UsageError(f"{folder}: no labelled package is left of {len(packages)}; check --only and --part")
+    return kept
+
+
+def told(
+    judged: Sequence[Judged], rows: Sequence[Row], causes: Mapping[str, tuple[int, int]], form: str
+) -> str:
+    """Tables, causes, and each package that was judged wrongly, as text or JSON."""
+    wrong = [_line(one) for one in judged if one.wrong]
+    if form == "json":
+        table = [asdict(row) | {"interval": [round(bound, 4) for bound in row.interval()]} for row in rows]
+        packages = [
+            {
+                "path": one.package.name,
+                "source": one.package.source,
+                "harmful": one.package.harmful,
+                "prose_only": one.package.prose_only,
+                "verdict": one.told.verdict,
+                "causes": list(one.causes),
+            }
+            for one in judged
+        ]
+        return json.dumps({"rows": table, "packages": packages}, indent=1, ensure_ascii=False)
+    lines = table_lines(rows)
+    if causes:
+        lines += ["", "causes (harmful, benign packages)"]
+        lines += [f"  {cause:<40} {harmful:>5} {benign:>5}" for cause, (harmful, benign) in causes.items()]
+    if wrong:
+        lines += ["", "judged wrongly", *wrong]
+    return "\n".join(lines)
+
+
+def _line(one: Judged) -> str:
+    what = "harmful" if one.package.harmful else "benign"
+    return safe_line(f"- {one.package.name}: {what}, {one.told.verdict}: {one.told.cause or 'no finding'}")
