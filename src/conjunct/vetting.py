@@ -58,11 +58,13 @@ class Vetting:
         *,
         alerts: Mapping[str, Mapping[Alert, str]] | None = None,
         budget: str = "",
+        audited: bool = True,
     ) -> None:
         self.setting = setting
         self.policy = policy
         self.candidates = candidates
         self.budget = budget
+        self.audited = audited
         self.meter: Meter | None = None
         self.left_out: dict[str, Left] = {}
         self.fingerprint = setting.fingerprint()
@@ -118,7 +120,7 @@ class Vetting:
         pairs = self._joins(background)
         together = make("partners that meet", self._pair_plans(pairs), PARTNERS_SHARE)
         twin_worlds = make("twin worlds", self._twin_plans())
-        audits = make("audit of settled contexts", self._audit_plans())
+        audits = make("audit of settled contexts", self._audit_plans() if self.audited else {})
         if contexts or together:
             contexts = make("rest of the contexts", {name: one.resumed() for name, one in contexts.items()})
             together = make("rest of the partners", {name: one.resumed() for name, one in together.items()})
