@@ -32,6 +32,7 @@ ORDER = (
     "record",
     "vet",
     "gating",
+    "behaviour",
     "bench",
     "cli",
 )

@@ -216,17 +216,39 @@ def reach(path: Path, form: str) -> None:
 @main.command()
 @click.argument("old", type=_FOLDER)
 @click.argument("new", type=_FOLDER)
+@click.option("--registry", type=_FOLDER, help="Skills that both live with. Default: those beside each.")
+@click.option("--static", is_flag=True, help="Run nothing: behaviour only from verdicts in --store.")
 @click.option(
-    "--store", type=_FOLDER, help="Run store in which both were vetted: compares verdicts and triggers too."
+    "--store", type=_FOLDER, help="Run store: runs are kept in it and taken from it. Default: none."
 )
+@click.option("--policy", type=_FOLDER, help="Admission policy (TOML). Default: the built-in one.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of both versions' runs.")
 @click.option(
     "--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True
 )
-def diff(old: Path, new: Path, store: Path | None, form: str) -> None:
-    """Show what changed from OLD to NEW: files, declaration, origin, reach, findings. Runs nothing."""
+def diff(old: Path, new: Path, static: bool, store: Path | None, form: str, **options: Any) -> None:
+    """Show what changed from OLD to NEW: files, declaration, origin, reach, findings, and what they do.
+
+    Both versions are run in the same contexts, unless --static is given. Exit status: 0 nothing changed,
+    1 something changed, 2 usage, 4 the tool or its world failed (what was found without it is shown).
+    """
+    from conjunct.diff import diff_paths
     from conjunct.report.diff_view import show_diff
 
-    sys.exit(show_diff(old, new, store, form))
+    found = diff_paths(old, new, store if static else None)
+    failure: WorldError | None = None
+    if not static:
+        from conjunct.behaviour import VersionOptions, with_behaviour
+
+        try:
+            found = with_behaviour(found, old, new, VersionOptions(store=store, **options), watch=True)
+        except WorldError as error:
+            failure = error
+    status = show_diff(found, old, new, form)
+    if failure is not None:
+        raise failure
+    sys.exit(status)
 
 
 @main.command()

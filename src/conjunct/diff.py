@@ -1,17 +1,19 @@
-"""`conjunct diff`: what changed from one version of a skill to the next. Runs nothing.
+"""What changed from one version of a skill to the next, as far as it can be told without running anything.
 
-Package, declaration, origin and reach are compared as they are; behaviour only where both were vetted.
+Package, declaration, origin and reach are compared as they are, behaviour from stored verdicts on both
+versions; `conjunct.behaviour` runs both.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conjunct.delta.versions import EffectChange
 from conjunct.directives import compile_skill
-from conjunct.errors import StoreError
+from conjunct.errors import IntakeError, StoreError
 from conjunct.model import Declaration, Finding, ReachableAction, ReachSet, Severity, Skill
 from conjunct.provenance import check_claims, neighbourhood_of
 from conjunct.provenance.lock import changed_files, content_of
@@ -46,6 +48,10 @@ class Behaviour:
     """Triggers that came and went, if both were vetted."""
     missing: str = ""
     """Why behaviour is not compared, or what limits the comparison; empty where nothing does."""
+    effects: tuple[EffectChange, ...] = ()
+    """Effects that came, went, or show elsewhere, from runs of both versions in the same contexts."""
+    compared: int = 0
+    """Contexts in which both versions were run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,8 @@ class SkillDiff:
     reach: tuple[Change, ...] = ()
     findings: tuple[Change, ...] = ()
     behaviour: Behaviour = Behaviour("", "")
+    broken: str = ""
+    """Why there is no such skill on one side: the package cannot be read. Empty where it can."""
 
     @property
     def same(self) -> bool:
@@ -73,7 +81,9 @@ class SkillDiff:
     @property
     def widens(self) -> bool:
         """Whether the new version can do, or asks for, more than the old one."""
-        return any(one.widens for one in (*self.declaration, *self.origin, *self.reach, *self.findings))
+        told = (*self.declaration, *self.origin, *self.reach, *self.findings, *self.behaviour.changes)
+        new = any(one.mark == "+" and one.reproduced is not False for one in self.behaviour.effects)
+        return new or any(one.widens for one in told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +101,10 @@ def diff_paths(old: Path, new: Path, store: Path | None = None) -> tuple[SkillDi
     Two packages of one skill each are compared whatever their names. `store` is a run store in which both
     may have been vetted; behaviour is compared from what it holds, and not at all without it.
 
+    Where one side cannot be read as a skill, the skills of the other came or went, and `broken` says why.
+
     Raises:
-        IntakeError: one of the paths holds nothing that can be vetted.
+        IntakeError: a path does not exist, or neither holds anything that can be vetted.
         StoreError: `store` is named and is no run store.
     """
     if store is not None and not store.exists():
@@ -104,19 +116,32 @@ def diff_paths(old: Path, new: Path, store: Path | None = None) -> tuple[SkillDi
         tempfile.TemporaryDirectory(prefix="conjunct-diff-") as one,
         tempfile.TemporaryDirectory(prefix="conjunct-diff-") as other,
     ):
-        before = _read(old, Path(one))
-        after = _read(new, Path(other))
-        found = [_compare(*pair, records) for pair in _pairs(before, after)]
+        (before, no_old), (after, no_new) = _read(old, Path(one)), _read(new, Path(other))
+        if no_old and no_new:
+            raise IntakeError(f"{no_old}; and {no_new}")
+        found = [
+            replace(
+                _compare(*pair, records),
+                broken=(no_old if pair[0] is None else "") or (no_new if pair[1] is None else ""),
+            )
+            for pair in _pairs(before, after)
+        ]
     if records is not None:
         records.close()
     return tuple(one for one in found if not one.same)
 
 
-def _read(path: Path, staging: Path) -> dict[str, _Read]:
-    registry = read_registry(path, staging=staging)
+def _read(path: Path, staging: Path) -> tuple[dict[str, _Read], str]:
+    """The skills at a path, or none and why."""
+    try:
+        registry = read_registry(path, staging=staging)
+    except IntakeError as error:
+        if not path.exists():
+            raise
+        return {}, str(error)
     sets = {skill.id: reachable_actions(skill, compile_skill(skill)) for skill in registry.skills}
     neighbours = neighbourhood_of([(skill, sets[skill.id]) for skill in registry.skills])
-    return {
+    found = {
         skill.id: _Read(
             skill,
             sets[skill.id],
@@ -124,6 +149,7 @@ def _read(path: Path, staging: Path) -> dict[str, _Read]:
         )
         for skill in registry.skills
     }
+    return found, ""
 
 
 def _pairs(
@@ -314,24 +340,31 @@ def _behaviour(old: str, new: str, records: Store | None) -> Behaviour:
         return Behaviour("", "", missing="not compared: no run store in which both versions were vetted")
     before = records.report_on(old) if old else None
     after = records.report_on(new)
-    was, now = (_verdict(one[0]) if one else "" for one in (before, after))
+    was, now = (verdict_words(one[0]) if one else "" for one in (before, after))
     if before is None or after is None:
         which = " and ".join(
             name for name, one in (("the old version", before), ("the new version", after)) if one is None
         )
         return Behaviour(was, now, missing=f"not compared: {which} was not vetted in {records.path}")
-    triggers = _triggers(before[0]), _triggers(after[0])
-    changes = [Change("-", text) for text in triggers[0] if text not in triggers[1]]
-    changes += [Change("+", text, widens=True) for text in triggers[1] if text not in triggers[0]]
     limits = ""
     if before[1] != after[1]:
         limits = (
             "vetted in different surroundings (neighbours, policy, battery or seed): these may account for it"
         )
-    return Behaviour(was, now, tuple(changes), limits)
+    return Behaviour(was, now, trigger_changes(before[0], after[0]), limits)
 
 
-def _verdict(entry: Mapping[str, object]) -> str:
+def trigger_changes(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[Change, ...]:
+    """Triggers that came and went from one report entry to another."""
+    was, now = _triggers(before), _triggers(after)
+    return (
+        *(Change("-", text) for text in was if text not in now),
+        *(Change("+", text, widens=True) for text in now if text not in was),
+    )
+
+
+def verdict_words(entry: Mapping[str, object]) -> str:
+    """Verdict and grade of a report entry."""
     grade = f" ({entry['grade']})" if entry.get("grade") else ""
     return f"{entry['verdict']}{grade}"
 

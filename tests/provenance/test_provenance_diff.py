@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -186,10 +187,30 @@ def test_other_surroundings_are_said(old: Path, new: Path, tmp_path: Path) -> No
     assert "different surroundings" in one(old, new, store).behaviour.missing
 
 
+def test_a_side_that_is_broken_is_a_change_that_says_why(old: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "new.zip"
+    broken.write_bytes(b"PK\x03\x04 and no more")
+    gone = one(old, broken)
+    assert (gone.old, gone.new, gone.files[0]) == ("notes", "", "- SKILL.md")
+    assert str(broken) in gone.broken
+    back = one(broken, old)
+    assert (back.old, back.new) == ("", "notes") and back.broken == gone.broken
+    assert not one(old.parent, make(tmp_path / "new" / "memos", **{"a.py": SEND}).parent).broken
+
+
+def test_archives_are_compared_with_folders(old: Path, tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "notes"), "zip", old.parent)
+    assert diff_paths(Path(archive), old) == ()
+    (old / "a.py").write_text(SEND)
+    assert one(Path(archive), old).files == ("~ a.py",)
+
+
 def test_what_cannot_be_compared_is_told(old: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(IntakeError):
-        diff_paths(old, tmp_path / "empty")
+        diff_paths(old, tmp_path / "absent")
+    with pytest.raises(IntakeError, match=r"empty.*; and .*empty"):
+        diff_paths(tmp_path / "empty", tmp_path / "empty")
     with pytest.raises(StoreError, match="no run store"):
         diff_paths(old, old, tmp_path / "absent.sqlite")
 
@@ -207,13 +228,14 @@ def run(*words: str | Path) -> tuple[int, str]:
 
 
 def test_diff_prints_the_changes_and_tells_by_its_status(old: Path, new: Path) -> None:
-    status, told = run("diff", old, new)
+    status, told = run("diff", old, new, "--static")
     assert status == 1
     assert "+ a.py:2  send network https://in.example.net/c" in told
     assert "can do or asks for more than before" in told
     assert "behaviour not compared" in told
     assert run("diff", old, old)[0] == 0
-    status, text = run("diff", old, new, "--format", "json")
+    assert run("diff", old, old.parent / "absent")[0] == 2
+    status, text = run("diff", old, new, "--static", "--format", "json")
     value = json.loads(text)
     assert value["schema"] == "conjunct.diff/1"
     assert value["skills"][0]["widens"] is True
@@ -222,7 +244,7 @@ def test_diff_prints_the_changes_and_tells_by_its_status(old: Path, new: Path) -
 def test_hostile_text_cannot_move_the_cursor(old: Path, tmp_path: Path) -> None:
     new = make(tmp_path / "new" / "notes", front='license: "\\e[2Jx\\u202E"\n', **{"\x1b[2J.py": SEND})
     for words in (("diff", old, new), ("diff", new, old)):
-        _, told = run(*words)
+        _, told = run(*words, "--static")
         assert "\x1b[2J" not in told
         assert "\u202e" not in told
 

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from conjunct.diff import Change, SkillDiff, diff_paths
+from conjunct.delta.versions import EffectChange
+from conjunct.diff import Change, SkillDiff
+from conjunct.model import NEUTRAL
 from conjunct.report.safe_text import safe_line
 from conjunct.report.summary import EXIT_ADMITTED, EXIT_FLAGGED
 
@@ -19,17 +22,24 @@ SCHEMA = "conjunct.diff/1"
 _STYLES = {"+": "green", "-": "red", "~": "yellow"}
 
 
-def show_diff(old: Path, new: Path, store: Path | None, form: str) -> int:
+def show_diff(found: Sequence[SkillDiff], old: Path, new: Path, form: str) -> int:
     """Print what changed; the exit status is 1 where anything did."""
-    found = diff_paths(old, new, store)
     if form == "json":
-        entries = [{**asdict(one), "widens": one.widens} for one in found]
+        entries = [_entry(one) for one in found]
         value = {"schema": SCHEMA, "old": str(old), "new": str(new), "skills": entries}
         text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, default=str)
         sys.stdout.write(text + "\n")
     else:
         _print(found)
     return EXIT_FLAGGED if found else EXIT_ADMITTED
+
+
+def _entry(one: SkillDiff) -> dict[str, Any]:
+    entry: dict[str, Any] = {**asdict(one), "widens": one.widens}
+    for told, change in zip(entry["behaviour"]["effects"], one.behaviour.effects, strict=True):
+        told["delta"] = change.delta
+        told["words"] = change.effect.words()
+    return entry
 
 
 def _print(found: Sequence[SkillDiff]) -> None:
@@ -48,6 +58,8 @@ def _print_skill(one: SkillDiff, console: Console) -> None:
         head = f"{name}: {one.old_digest[:12]} → {one.new_digest[:12]}"
     widens = "  can do or asks for more than before" if one.old and one.widens else ""
     console.print(Text.assemble((safe_line(head), "bold"), (widens, "bold yellow")), soft_wrap=True)
+    if one.broken:
+        console.print(Text(safe_line(f"  cannot be read: {one.broken}"), style="yellow"), soft_wrap=True)
     if one.files and one.old and one.new:
         console.print("  files")
         for line in one.files:
@@ -69,8 +81,26 @@ def _print_skill(one: SkillDiff, console: Console) -> None:
             console.print(Text(safe_line(told), style=_STYLES[change.mark]), soft_wrap=True)
         if not behaviour.changes:
             console.print("    no trigger came or went")
+    if behaviour.compared:
+        many = f"{behaviour.compared} context{'s' if behaviour.compared > 1 else ''}"
+        told = f"  effects, both versions run in {many}" + ("" if behaviour.effects else ": the same")
+        console.print(Text(told), soft_wrap=True)
+    for effect in behaviour.effects:
+        console.print(Text(safe_line(_effect(effect), width=500), style=_STYLES[effect.mark]), soft_wrap=True)
     if behaviour.missing:
         console.print(Text(safe_line(f"  behaviour {behaviour.missing}"), style="dim"), soft_wrap=True)
+
+
+def _effect(one: EffectChange) -> str:
+    place = f"{one.file}:{one.line}  " if one.file and one.line else ""
+    where = "in the neutral context" if one.when == NEUTRAL else f"with {one.when}"
+    turn = f"turn {one.turn}"
+    if one.turn_before is not None:
+        turn += f", before in turn {one.turn_before}"
+    told = f"    {one.mark} {place}{one.effect.words()}; {where}, {turn}"
+    told += f"; in {one.new_contexts} of {one.compared} contexts, before in {one.old_contexts}"
+    told += f" (Δ {one.delta:+.2f})"
+    return told if one.reproduced is not False else f"{told}; not so in fresh runs"
 
 
 def _print_changes(title: str, changes: Sequence[Change], console: Console) -> None:
