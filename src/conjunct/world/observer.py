@@ -13,7 +13,7 @@ from conjunct.world.clock import START
 from conjunct.world.deliveries import Deliveries
 from conjunct.world.facts import CommandFacts
 from conjunct.world.outcome import reasons_not_to_cut, with_changes
-from conjunct.world.recogniser import Recogniser
+from conjunct.world.recogniser import recogniser_of
 from conjunct.world.resources import package_of
 from conjunct.world.sinkhole import Sinkhole
 from conjunct.world.spec import Command, CommandResult, Layout, Planted, WorldRecord
@@ -69,7 +69,7 @@ class Observer:
         self._changes = changes
         self._sinkhole = sinkhole
         self._layout = layout
-        self._recogniser = Recogniser(planted)
+        self._recogniser = recogniser_of(tuple(planted))
         self._planted = frozenset(one.path for one in planted)
         # A minted variable is in every environment: what a command writes may always hold it.
         self._exposed = any(path.startswith("env:") for path in self._planted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from conjunct.world.openings import views
 from conjunct.world.spec import Planted
@@ -39,6 +40,12 @@ class Recognition:
     whole: bool
     """Whether the limits on views and bytes were not met. More than `MAXIMUM_MEMBERS` runs of one encoding in
     one view, and members beyond `MAXIMUM_MEMBER` bytes, are cut without being told here."""
+
+
+@lru_cache(maxsize=8)
+def recogniser_of(planted: tuple[Planted, ...]) -> Recogniser:
+    """The recogniser of a world's planted data, made once for all episodes of a context."""
+    return Recogniser(planted)
 
 
 class Recogniser:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 
 from cryptography import x509
@@ -90,12 +91,16 @@ class Certificates:
                 "the authority's key is not an elliptic-curve key; delete the runtime and build it again"
             )
         self._authority_key = key
-        self._key = ec.generate_private_key(ec.SECP256R1())
         real = datetime.now(UTC)
         self._first = min(now, real) - timedelta(days=24)
         self._last = max(now, real) + timedelta(days=66)
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._lock = threading.Lock()
+
+    @cached_property
+    def _key(self) -> ec.EllipticCurvePrivateKey:
+        """Made when the first certificate is: most episodes need none."""
+        return ec.generate_private_key(ec.SECP256R1())
 
     def server_context(self, name: str) -> ssl.SSLContext:
         """A context that answers as `name` (host or address) and switches to whatever the client asks for."""

@@ -21,6 +21,7 @@ from conjunct.world.channel import Channel
 from conjunct.world.decoys import decoy_files, minted_environment, planted
 from conjunct.world.episode import EpisodeService, Plan
 from conjunct.world.layers import LayerEntry, LayerStore, digest_of, skill_entries
+from conjunct.world.recogniser import recogniser_of
 from conjunct.world.resources import classify_path, is_code, meaning
 from conjunct.world.sandbox import server_source
 from conjunct.world.seccomp import call_table, filter_program
@@ -146,6 +147,7 @@ def open_world(
     """
     _read_own_data()
     made = plan or plan_world(spec, runtime=runtime, cache_folder=cache_folder)
+    recogniser_of(made.planted)  # kept for the process that is forked now, and for the next
     pid, channel = fork_supervisor(unprivileged_identity(), lambda: EpisodeService(made))
     try:
         _answer(channel)
