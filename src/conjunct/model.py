@@ -632,6 +632,8 @@ class Trace:
     commands: tuple[CommandRecord, ...] = ()
     activated: tuple[str, ...] = ()
     """Skills the agent loaded or acted for."""
+    undone: tuple[str, ...] = ()
+    """`file:line` of instructions that were due and for which the agent could do nothing."""
     undetermined: tuple[str, ...] = ()
     """Reasons why this trace is not an observation; empty for a sound one."""
 
