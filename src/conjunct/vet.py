@@ -13,7 +13,7 @@ import msgspec
 
 from conjunct import __version__
 from conjunct.battery import generate_task, load_battery
-from conjunct.directives import compile_skill
+from conjunct.directives import compile_registry
 from conjunct.errors import IntakeError, StoreError, UsageError, WorldError
 from conjunct.gate import decide, load_policy
 from conjunct.gate.policy import POLICY_FILE
@@ -225,7 +225,7 @@ def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Sett
     from conjunct.world.runtime import ensure_runtime
 
     battery = load_battery(options.battery)
-    compilations = {skill.id: compile_skill(skill) for skill in registry.skills}
+    compilations = compile_registry(registry)
     literal = LiteralAgent()
     reach = {skill.id: reachable_actions(skill, compilations[skill.id]) for skill in registry.skills}
     return Setting(

@@ -5,6 +5,6 @@ from __future__ import annotations
 from conjunct.directives.compiler import compile_text, merge
 from conjunct.directives.meaning import ALTERNATIVES
 from conjunct.directives.posture import ANYTHING
-from conjunct.directives.skill import compile_skill
+from conjunct.directives.skill import compile_registry, compile_skill
 
-__all__ = ["ALTERNATIVES", "ANYTHING", "compile_skill", "compile_text", "merge"]
+__all__ = ["ALTERNATIVES", "ANYTHING", "compile_registry", "compile_skill", "compile_text", "merge"]

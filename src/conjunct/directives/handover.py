@@ -60,6 +60,8 @@ def _sibling(statement: Statement, order: Order, index: int, package: Package) -
     name = token.low.strip("/`$@*")
     if name not in package.skills or not vocabulary()["postures.delegate.naming"].at(words, at):
         return None
+    if "-" not in name and not token.code:
+        return None  # `use pdf` may mean the format; `use `pdf`` and `use the pdf skill` mean the skill
     if index > at + 3 and words[index - 1] not in ("and", "or", ","):
         return None
     return Posture(

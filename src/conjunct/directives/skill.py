@@ -10,7 +10,7 @@ from typing import Final
 from conjunct.directives.compiler import compile_text, merge
 from conjunct.directives.package import package_of
 from conjunct.directives.structure import MAXIMUM_CHARACTERS
-from conjunct.model import Compilation, Sentence, Skill
+from conjunct.model import Compilation, Registry, Sentence, Skill
 
 MAXIMUM_FILES: Final = 400
 MAXIMUM_TOTAL: Final = 8_000_000
@@ -19,6 +19,12 @@ MAXIMUM_TOTAL: Final = 8_000_000
 _EXTENSIONS: Final = (".md", ".markdown", ".mdx")
 _NAMED = re.compile(r"[\w./@+-]{1,300}\.(?:md|markdown|mdx|txt)\b", re.IGNORECASE)
 _FOLDERS: Final = ("references/", "reference/")
+
+
+def compile_registry(registry: Registry) -> dict[str, Compilation]:
+    """What the prose of every skill of a registry says, by id; each knows the names of all others."""
+    names = frozenset(skill.name.lower() for skill in registry.skills)
+    return {skill.id: compile_skill(skill, siblings=names) for skill in registry.skills}
 
 
 def compile_skill(skill: Skill, *, siblings: frozenset[str] = frozenset()) -> Compilation:

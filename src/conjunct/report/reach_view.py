@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from conjunct.directives import compile_skill
+from conjunct.directives import compile_registry
 from conjunct.model import ReachSet
 from conjunct.provenance import check_claims, neighbourhood_of
 from conjunct.reach import reachable_actions
@@ -23,7 +23,8 @@ SCHEMA = "conjunct.reach/1"
 def show_reach(path: Path, form: str) -> None:
     """Print the reachable-action set of every skill in `path`. Raises `IntakeError` where there is none."""
     registry = read_registry(path)
-    sets = {skill.id: reachable_actions(skill, compile_skill(skill)) for skill in registry.skills}
+    compiled = compile_registry(registry)
+    sets = {skill.id: reachable_actions(skill, compiled[skill.id]) for skill in registry.skills}
     neighbourhood = neighbourhood_of([(skill, sets[skill.id]) for skill in registry.skills])
     if form == "json":
         entries = []
