@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conjunct.delta.versions import EffectChange
-from conjunct.directives import compile_skill
+from conjunct.directives import compile_registry
 from conjunct.errors import IntakeError, StoreError
 from conjunct.model import Declaration, Finding, ReachableAction, ReachSet, Severity, Skill
 from conjunct.provenance import check_claims, neighbourhood_of
@@ -139,7 +139,8 @@ def _read(path: Path, staging: Path) -> tuple[dict[str, _Read], str]:
         if not path.exists():
             raise
         return {}, str(error)
-    sets = {skill.id: reachable_actions(skill, compile_skill(skill)) for skill in registry.skills}
+    compiled = compile_registry(registry)
+    sets = {skill.id: reachable_actions(skill, compiled[skill.id]) for skill in registry.skills}
     neighbours = neighbourhood_of([(skill, sets[skill.id]) for skill in registry.skills])
     found = {
         skill.id: _Read(
