@@ -9,6 +9,7 @@ import random
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from conjunct.battery import load_battery
@@ -71,6 +72,7 @@ def make_registry(parameters: BuildParameters, *, battery: Battery | None = None
     return Built(packages, twins, truth)
 
 
+@cache
 def _levels(battery: Battery) -> Levels:
     """Levels of the battery, for guards whose words stand nowhere in the text of a package."""
     spoken = [str(table(name)) for name in ("operations", "words", "families", "guards", "payloads")]
