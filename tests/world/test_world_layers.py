@@ -99,6 +99,7 @@ def test_many_workers_build_at_once(tmp_path: Path) -> None:
 
 def test_only_layers_unused_for_long_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "_KEPT", 2)
+    monkeypatch.setattr(layers, "_BUILDS_BETWEEN_LOOKS", 1)
     store = LayerStore(tmp_path)
     places = [store.build(f"k{number}", ENTRIES, modified=MODIFIED) for number in range(4)]
     assert all(place.exists() for place in places)

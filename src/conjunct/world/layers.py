@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import shutil
 import tempfile
@@ -21,8 +22,10 @@ from conjunct.model import Skill
 
 _FILES = "files"
 _KEPT = 400
-_UNUSED_SECONDS = 3600.0
+_UNUSED_SECONDS = 1800.0
 """Far longer than an episode may last."""
+_BUILDS_BETWEEN_LOOKS = 100
+"""Looking through all layers for old ones takes longer than building one."""
 _PRIVATE_FOLDERS = frozenset({".ssh", ".gnupg"})
 
 
@@ -79,6 +82,10 @@ def _read_regular(path: Path) -> bytes:
         return stream.read()
 
 
+_builds = itertools.count()
+"""Layers built by this process."""
+
+
 class LayerStore:
     """Layers on disk, by the digest of what they hold."""
 
@@ -99,7 +106,8 @@ class LayerStore:
                 os.utime(place)
                 return place / _FILES
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._prune()
+        if next(_builds) % _BUILDS_BETWEEN_LOOKS == 0:
+            self._prune()
         fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
         try:
             (fresh / _FILES).mkdir()
