@@ -17,12 +17,13 @@ from pathlib import Path
 from conjunct.delta.versions import EffectChange, Pair, differs_again, effect_changes
 from conjunct.diff import Behaviour, SkillDiff, trigger_changes, verdict_words
 from conjunct.gate import Policy, decide, load_policy
-from conjunct.model import Episode, EpisodeSpec, Registry, Skill, Verdict
+from conjunct.model import ActionKind, Episode, EpisodeSpec, Registry, Skill, Verdict
 from conjunct.report.json_report import skill_entry
 from conjunct.report.progress import watching
 from conjunct.run import LocalExecutor, Store, drive
 from conjunct.run.drive import Plan, Progress
 from conjunct.run.episode import EpisodeRunner
+from conjunct.run.places import line_of
 from conjunct.skills import read_registry
 from conjunct.skills.naming import with_unique_ids
 from conjunct.vet import VetOptions, prepare, require_world
@@ -194,8 +195,22 @@ def _compare(
             repeated = _pairs(fresh[change.spec], *again)
             seen = differs_again(change, repeated, name, old=folders["old"], new=folders["new"])
             change = replace(change, reproduced=seen)
-        told.append(change)
+        told.append(_placed(change, sides[change.only_in != "old"], name))
     return tuple(told), len(pairs)
+
+
+_LIKELY = {"connect": (ActionKind.CONNECT, ActionKind.SEND), "resolve": (ActionKind.SEND, ActionKind.CONNECT)}
+"""Kinds of reach behind an effect, where they are others than its own."""
+
+
+def _placed(change: EffectChange, side: _Side, name: str) -> EffectChange:
+    """The change with its line, where the trace knows the file and the source the line."""
+    kind = change.effect.kind
+    if not change.file or change.line is not None or kind not in set(ActionKind):
+        return change
+    kinds = _LIKELY.get(kind, (ActionKind(kind),))
+    line = line_of(side.setting.reach[name].actions, change.file, kinds, change.effect.resource)
+    return change if line is None else replace(change, line=line)
 
 
 def _pairs(

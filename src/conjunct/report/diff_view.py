@@ -92,7 +92,7 @@ def _print_skill(one: SkillDiff, console: Console) -> None:
 
 
 def _effect(one: EffectChange) -> str:
-    place = f"{one.file}:{one.line}  " if one.file and one.line else ""
+    place = f"{one.file}:{one.line}  " if one.file and one.line else f"{one.file}  " if one.file else ""
     where = "in the neutral context" if one.when == NEUTRAL else f"with {one.when}"
     turn = f"turn {one.turn}"
     if one.turn_before is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from conjunct.model import ActionKind, Layer, ReachableAction, ReachSet, Violation
@@ -24,22 +24,22 @@ def located(violation: Violation, reach: Mapping[str, ReachSet]) -> Violation:
     if violation.file is None or violation.line is not None:
         return violation
     kinds = _KINDS.get(violation.layer, ())
-    fitting = [
-        action
-        for actor in violation.actors
-        if actor in reach
-        for action in reach[actor].actions
-        if action.file == violation.file and action.kind in kinds and not action.mention
-    ]
+    known = [action for actor in violation.actors if actor in reach for action in reach[actor].actions]
+    line = line_of(known, violation.file, kinds, violation.resource)
+    return violation if line is None else replace(violation, line=line)
+
+
+def line_of(
+    actions: Iterable[ReachableAction], file: str, kinds: Sequence[ActionKind], resource: str
+) -> int | None:
+    """The line of a file that does one of `kinds` (likeliest first) to a resource, as far as it is known."""
+    fitting = [one for one in actions if one.file == file and one.kind in kinds and not one.mention]
     if not fitting:
-        return violation
-    best = min(
-        fitting, key=lambda action: (not _names(action, violation), kinds.index(action.kind), action.line)
-    )
-    return replace(violation, line=best.line)
+        return None
+    return min(fitting, key=lambda one: (not _names(one, resource), kinds.index(one.kind), one.line)).line
 
 
-def _names(action: ReachableAction, violation: Violation) -> bool:
-    host = bare_host(violation.resource)
-    tail = violation.resource.rsplit("/", 1)[-1]
+def _names(action: ReachableAction, resource: str) -> bool:
+    host = bare_host(resource)
+    tail = resource.rsplit("/", 1)[-1]
     return bool(host and host in action.resource) or bool(tail and tail in action.resource)
