@@ -24,6 +24,7 @@ from conjunct.model import (
 )
 from conjunct.plan import Exploration, Scope, TwinFinding, count_contexts
 from conjunct.plan.localise import sentence_of
+from conjunct.plan.unreached import never_reached
 from conjunct.provenance import check_claims, is_sensitive
 from conjunct.reach.resources import audience_of, bare_host, host_matches
 from conjunct.run.setting import Setting
@@ -219,6 +220,9 @@ def _coverage(setting: Setting, results: Results) -> Coverage:
         assumptions=tuple(dict.fromkeys([*found.assumptions, *(a for c in commands for a in c.assumed)])),
         budget=results.left.budget if results.left else "",
         left_out=results.left.told if results.left else (),
+        never_reached=never_reached(
+            results.skill, (c for e in (*found.episodes, *found.covered) for c in e.trace.commands)
+        ),
     )
 
 
