@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from conjunct.model import NEUTRAL, ActionKind, Context, Episode, TouchMode
+from conjunct.model import NEUTRAL, Action, ActionKind, Context, Episode, TouchMode
 from conjunct.plan.explore import order
 
 _LEAVING = frozenset({ActionKind.WRITE, ActionKind.DELETE, ActionKind.LISTEN})
@@ -27,6 +27,10 @@ class Footprint:
     left: Mapping[str, Context]
     """Paths written, created or deleted, and loopback addresses listened on."""
     looked_at: Mapping[str, Context]
+    states: Mapping[str, str] = field(default_factory=dict)
+    """How each path of `left` was left: `folder`, `deleted`, `listening`, or size and digest of a file."""
+    modes: Mapping[str, frozenset[TouchMode]] = field(default_factory=dict)
+    """How each path of `looked_at` was looked at, in any context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ def footprint(skill: str, episodes: Iterable[Episode], *, ignore: Collection[str
     """
     left: dict[str, Context] = {}
     looked_at: dict[str, Context] = {}
+    states: dict[str, str] = {}
+    modes: dict[str, set[TouchMode]] = defaultdict(set)
     skipped = frozenset(ignore)
     for episode in sorted(episodes, key=lambda episode: order(episode.spec.context)):
         context = episode.spec.context
@@ -56,13 +62,32 @@ def footprint(skill: str, episodes: Iterable[Episode], *, ignore: Collection[str
             if not action.completed or skill not in action.skills():
                 continue
             if action.kind in _LEAVING:
-                left.setdefault(action.resource, context)
+                if left.setdefault(action.resource, context) is context:
+                    states[action.resource] = _state(action)
             elif action.kind is ActionKind.CONNECT and _is_loopback(action.resource):
                 looked_at.setdefault(action.resource, context)
+                modes[action.resource].add(TouchMode.READ)
         for touch in episode.trace.touches:
             if touch.mode is not TouchMode.WRITE and touch.step in own_steps:
                 looked_at.setdefault(touch.path, context)
-    return Footprint(skill, _shared(left, skipped), _shared(looked_at, skipped))
+                modes[touch.path].add(touch.mode)
+    shown = _shared(looked_at, skipped)
+    return Footprint(
+        skill,
+        _shared(left, skipped),
+        shown,
+        states,
+        {path: frozenset(modes[path]) for path in shown},
+    )
+
+
+def _state(action: Action) -> str:
+    """What an action left at its resource."""
+    if action.kind is ActionKind.DELETE:
+        return "deleted"
+    if action.kind is ActionKind.LISTEN:
+        return "listening"
+    return "folder" if action.fact("change") == "folder" else f"{action.size} {action.sha256}"
 
 
 def _is_loopback(resource: str) -> bool:
