@@ -24,6 +24,7 @@ from conjunct.plan import (
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
+from conjunct.plan.partners import worth_running
 from conjunct.provenance import is_sensitive
 from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
 from conjunct.provenance.sarif import Alert
@@ -180,10 +181,8 @@ class Vetting:
 
     def _argument_sets(self, skill: Skill) -> tuple[str, ...]:
         """All argument sets where the skill could do something sensitive, else the first few."""
-        reach = self.setting.reach[skill.id]
-        sensitive = any(not a.mention and is_sensitive(a.kind, a.resource_class) for a in reach.actions)
         known = argument_sets(self.setting)
-        return known if sensitive else known[:ARGUMENT_SETS]
+        return known if self._is_sensitive(skill.id) else known[:ARGUMENT_SETS]
 
     def _footprint_runs(self, skill: Skill, into: list[Episode]) -> Plan:
         """One use probe alone: enough to know what a skill that is not a candidate leaves and looks at."""
@@ -207,7 +206,22 @@ class Vetting:
             shared |= {f"{layout.workspace}/{fixture.path}" for fixture in index}
         runs = {name: found.episodes for name, found in self.found.items()} | dict(background)
         prints = [footprint(name, episodes, ignore=shared) for name, episodes in runs.items()]
-        return joins(prints, candidates=frozenset(self.found))
+        candidates = frozenset(self.found)
+        chosen = worth_running(
+            joins(prints, candidates=candidates),
+            prints,
+            candidates=candidates,
+            sensitive=frozenset(name for name in runs if self._is_sensitive(name)),
+            seed=self.setting.seed,
+        )
+        for name, told in chosen.told.items():
+            self.found[name].assumptions += [one for one in told if one not in self.found[name].assumptions]
+        return chosen.run
+
+    def _is_sensitive(self, skill: str) -> bool:
+        """Whether the skill could do something sensitive."""
+        reach = self.setting.reach[skill]
+        return any(not a.mention and is_sensitive(a.kind, a.resource_class) for a in reach.actions)
 
     def _pair_plans(self, pairs: tuple[Join, ...]) -> dict[str, Plan]:
         """For each joined pair, the writer used before the reader, seen from each candidate's side."""
