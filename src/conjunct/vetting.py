@@ -15,6 +15,7 @@ from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, L
 from conjunct.plan import (
     CarrierTable,
     Exploration,
+    Footprint,
     Join,
     Scope,
     TwinFinding,
@@ -77,6 +78,7 @@ class Vetting:
         """Imported alerts by skill, each with the file of the package that it is on."""
         self.answered: list[Answered] = []
         self._kept: dict[str, KeptEpisodes] = {}
+        self._footprints: dict[str, Footprint] = {}
         self._table = self._carriers()
         self._scopes: dict[str, Scope] = {}
 
@@ -114,9 +116,14 @@ class Vetting:
         }
         background: dict[str, list[Episode]] = {}
         for skill in self.setting.registry.skills:
-            if skill.id not in self.found:
-                background[skill.id] = []
-                alone[skill.id] = self._footprint_runs(skill, background[skill.id])
+            if skill.id in self.found:
+                continue
+            stored = store.footprint(self._footprint_key(skill.id), Footprint)
+            if stored is not None:
+                self._footprints[skill.id] = stored
+                continue
+            background[skill.id] = []
+            alone[skill.id] = self._footprint_runs(skill, background[skill.id])
         contexts = make("alone and under contexts", alone, EXPLORING_SHARE)
         pairs = self._joins(background)
         together = make("partners that meet", self._pair_plans(pairs), PARTNERS_SHARE)
@@ -130,6 +137,10 @@ class Vetting:
             together |= make("partners that meet", self._pair_plans(later))
             self.twins = {name: [] for name in self.twins}
             twin_worlds = make("twin worlds", self._twin_plans())
+        else:
+            store.record_footprints(
+                {self._footprint_key(name): self._footprints[name] for name in self.found}
+            )
         self.left_out = left_out(self.found, contexts, together, twin_worlds, len(audits))
 
     def _let_go(self, name: str) -> None:
@@ -205,18 +216,25 @@ class Vetting:
             index = fixture_index(arguments, extra=self.setting.battery_folder)
             shared |= {f"{layout.workspace}/{fixture.path}" for fixture in index}
         runs = {name: found.episodes for name, found in self.found.items()} | dict(background)
-        prints = [footprint(name, episodes, ignore=shared) for name, episodes in runs.items()]
+        self._footprints |= {name: footprint(name, episodes, ignore=shared) for name, episodes in runs.items()}
+        prints = list(self._footprints.values())
         candidates = frozenset(self.found)
         chosen = worth_running(
             joins(prints, candidates=candidates),
             prints,
             candidates=candidates,
-            sensitive=frozenset(name for name in runs if self._is_sensitive(name)),
+            sensitive=frozenset(name for name in self._footprints if self._is_sensitive(name)),
             seed=self.setting.seed,
         )
         for name, told in chosen.told.items():
             self.found[name].assumptions += [one for one in told if one not in self.found[name].assumptions]
         return chosen.run
+
+    def _footprint_key(self, skill: str) -> str:
+        """Of which package, under which baseline and plan, a footprint is."""
+        plan = ",".join(f"{name}={value}" for name, value in plan_of(self.policy))
+        package = self.setting.package_key(EpisodeSpec("", skill, Context()))
+        return f"{skill}:{package}:{self.fingerprint}:{self.setting.seed}:{plan}"
 
     def _is_sensitive(self, skill: str) -> bool:
         """Whether the skill could do something sensitive."""

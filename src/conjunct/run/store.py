@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from conjunct.errors import StoreError
 from conjunct.model import Episode, EpisodeSpec
-from conjunct.run.codec import decode, encode
+from conjunct.run.codec import Value, decode, encode
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS vettings (
   path TEXT NOT NULL, registry TEXT NOT NULL, vetting BLOB NOT NULL, recorded REAL NOT NULL,
   PRIMARY KEY (path, registry));
 """
+_FOOTPRINTS = "CREATE TABLE IF NOT EXISTS footprints (key TEXT PRIMARY KEY, footprint BLOB NOT NULL)"
 SCHEMA_VERSION = "1"
 DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
 """Where a store is kept, in the present folder, unless another file is named."""
@@ -55,7 +56,7 @@ class Store:
             self._database = sqlite3.connect(path, timeout=60.0, isolation_level=None)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
-            self._database.executescript(_SCHEMA)
+            self._database.executescript(f"{_SCHEMA}{_FOOTPRINTS};")
             self._database.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
             ((version,),) = self._database.execute("SELECT value FROM meta WHERE name = 'schema'")
         except (sqlite3.Error, OSError) as error:
@@ -127,6 +128,20 @@ class Store:
                 (candidate, fingerprint),
             ).fetchall()
         return [decode(row[0], Episode) for row in rows]
+
+    def record_footprints(self, footprints: Mapping[str, object]) -> None:
+        """Keep what skills leave behind and look at, by a key that says of which package and which plan."""
+        rows = [(key, encode(one)) for key, one in footprints.items()]
+        with self._told() as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("INSERT OR REPLACE INTO footprints VALUES (?, ?)", rows)
+            database.execute("COMMIT")
+
+    def footprint(self, key: str, kind: type[Value]) -> Value | None:
+        """A footprint that was kept under that key, if any."""
+        with self._told() as database:
+            row = database.execute("SELECT footprint FROM footprints WHERE key = ?", (key,)).fetchone()
+        return None if row is None else decode(row[0], kind)
 
     def commands(self, key: str) -> list[tuple[str, bytes, bytes, str]]:
         """Memo entries of one command: (prints, observed, result, state)."""
