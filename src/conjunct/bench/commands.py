@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from conjunct.bench.measure_commands import gates
+from conjunct.bench.measure_commands import gates, power
+from conjunct.errors import UsageError
 
 _FOLDER = click.Path(path_type=Path)
 _FORM = click.Choice(["terminal", "json"])
@@ -78,11 +79,21 @@ def build(out: Path, labels: Path | None, force: bool, mix: str, **given: Any) -
 
 
 bench.add_command(gates)
+bench.add_command(power)
 
 
 @bench.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
-@click.option("--labels", type=_FOLDER, required=True, help="CSV or JSON: one row for each package of DIR.")
+@click.option(
+    "--labels", type=_FOLDER, help="CSV or JSON: one row for each package of DIR, or for each case."
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["folders", "cases"]),
+    default="folders",
+    show_default=True,
+    help="Labelled packages, or cases with arms or levels and an oracle each.",
+)
 @click.option("--static-only", is_flag=True, help="Read only: intake, reach and claims; runs nothing.")
 @click.option("--apart", is_flag=True, help="Vet each package by itself, not those of a source together.")
 @click.option("--only", metavar="GLOB", help="Only packages whose path in DIR matches.")
@@ -91,11 +102,32 @@ bench.add_command(gates)
 @click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
-def corpus(folder: Path, labels: Path, form: str, **options: Any) -> None:
+def corpus(folder: Path, labels: Path | None, layout: str, form: str, **options: Any) -> None:
     """Run this tool on the labelled packages in DIR: recall and false alarms by source, and each cause."""
-    from conjunct.bench.corpus_view import show_corpus
+    from conjunct.bench.corpus_view import show_cases, show_corpus
 
+    if layout == "cases":
+        kept = {name: options[name] for name in ("only", "workers", "seed")}
+        show_cases(folder, labels, form, **kept)
+        return
+    if labels is None:
+        raise UsageError("name the table of labels with --labels FILE")
     show_corpus(folder, labels, form, **options)
+
+
+@bench.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.option("--labels", type=_FOLDER, required=True, help="CSV or JSON: one row for each package of DIR.")
+@click.option("--peer", multiple=True, metavar="NAME", help="Only this scanner; may be given again.")
+@click.option("--cache", type=_FOLDER, help="Where environments are kept. Default: the user's cache folder.")
+@click.option("--only", metavar="GLOB", help="Only packages whose path in DIR matches.")
+@click.option("--part", type=click.Choice(["tuning", "testing"]), help="Only sources of this part.")
+@click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
+def peers(folder: Path, labels: Path, form: str, **options: Any) -> None:
+    """Run static scanners of others on the packages in DIR, each installed into an environment of its own."""
+    from conjunct.bench.corpus_view import show_peers
+
+    show_peers(folder, labels, form, **options)
 
 
 @bench.command()

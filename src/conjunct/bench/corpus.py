@@ -149,6 +149,7 @@ def _is_number(part: str) -> bool:
 def rates(judged: Sequence[Judged], tool: str = "conjunct") -> tuple[Row, ...]:
     """Recall and false-alarm rate: in all, by source, prose only and with scripts apart."""
     made: list[Row] = []
+    several = len({one.package.source for one in judged}) > 1
     for harmful, title in (
         (True, "harmful packages flagged (recall)"),
         (False, "benign packages flagged (false alarms)"),
@@ -156,8 +157,8 @@ def rates(judged: Sequence[Judged], tool: str = "conjunct") -> tuple[Row, ...]:
         members = [one for one in judged if one.package.harmful is harmful]
         groups: dict[str, list[Judged]] = {"all": members}
         for one in members:
-            kind = "prose only" if one.package.prose_only else "with scripts"
-            for name in (kind, one.package.source, f"{one.package.source}, {kind}"):
+            kind, source = "prose only" if one.package.prose_only else "with scripts", one.package.source
+            for name in (kind, source, f"{source}, {kind}") if several else (kind,):
                 groups.setdefault(name, []).append(one)
         made += [
             Row(f"{tool}: {title}", name, sum(one.told.flagged for one in group), len(group))

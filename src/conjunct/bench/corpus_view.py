@@ -10,8 +10,10 @@ from pathlib import Path
 
 import click
 
+from conjunct.bench.cases import arm_rates, case_entries, composition_cases, listed_cases, run_cases
 from conjunct.bench.corpus import Judged, by_reading, by_running, causes_of, judge_corpus, rates
 from conjunct.bench.layouts import Labelled, read_folders
+from conjunct.bench.peers import by_peer, cache_folder, installed, peers_named
 from conjunct.bench.scoring import Row
 from conjunct.bench.tables import table_lines
 from conjunct.errors import UsageError
@@ -31,11 +33,59 @@ def show_corpus(
     workers: int | None,
     seed: int,
 ) -> None:
-    """Judge the packages of a folder and print the tables."""
+    """Judge the packages of a folder and print the tables.
+
+    Raises:
+        UsageError: the labels do not belong to the folder, or nothing is left to judge.
+    """
     packages = chosen(read_folders(folder, labels), folder, only=only, part=part)
     tool = by_reading if static_only else by_running(store=store, workers=workers, seed=seed, apart=apart)
     judged = judge_corpus(packages, tool)
     click.echo(told(judged, rates(judged), causes_of(judged), form))
+
+
+def show_peers(
+    folder: Path,
+    labels: Path,
+    form: str,
+    *,
+    peer: Sequence[str],
+    cache: Path | None,
+    only: str | None,
+    part: str | None,
+) -> None:
+    """Run the scanners of others, and this tool's reading rooms, on the same packages; print the same tables.
+
+    Raises:
+        UsageError: as `show_corpus`, or a scanner is not known or cannot be installed.
+    """
+    packages = chosen(read_folders(folder, labels), folder, only=only, part=part)
+    judged: dict[str, tuple[Judged, ...]] = {"conjunct, reading only": judge_corpus(packages, by_reading)}
+    for one in peers_named(peer):
+        program = installed(one, cache or cache_folder())
+        judged[one.requirement] = judge_corpus(packages, by_peer(one, program))
+    if form == "json":
+        whole = {name: json.loads(told(said, rates(said, name), {}, form)) for name, said in judged.items()}
+        click.echo(json.dumps(whole, indent=1, ensure_ascii=False))
+        return
+    rows = [row for name, said in judged.items() for row in rates(said, name)]
+    click.echo("\n".join(table_lines(rows)))
+
+
+def show_cases(
+    folder: Path, labels: Path | None, form: str, *, only: str | None, workers: int | None, seed: int
+) -> None:
+    """Run the arms of a set of cases and print how often the oracle holds in each.
+
+    Raises:
+        UsageError: no case is found, or the list of cases does not fit the folder.
+    """
+    cases = listed_cases(folder, labels) if labels is not None else composition_cases(folder, only=only)
+    results = run_cases(cases, workers=workers, seed=seed)
+    if form == "json":
+        click.echo(json.dumps(case_entries(results), indent=1, ensure_ascii=False))
+        return
+    click.echo("\n".join(table_lines(arm_rates(results))))
 
 
 def chosen(
