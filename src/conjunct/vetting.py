@@ -216,7 +216,7 @@ class Vetting:
             index = fixture_index(arguments, extra=self.setting.battery_folder)
             shared |= {f"{layout.workspace}/{fixture.path}" for fixture in index}
         runs = {name: found.episodes for name, found in self.found.items()} | dict(background)
-        self._footprints |= {name: footprint(name, episodes, ignore=shared) for name, episodes in runs.items()}
+        self._footprints |= {name: footprint(name, made, ignore=shared) for name, made in runs.items()}
         prints = list(self._footprints.values())
         candidates = frozenset(self.found)
         chosen = worth_running(
