@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import jsonschema
 import pytest
@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from conjunct.errors import UsageError
-from conjunct.model import Decision, Finding, Layer
+from conjunct.model import Coverage, Decision, Finding, Layer
 from conjunct.report.html_report import side_by_side, to_html
 from conjunct.report.json_report import as_object, report_schema, to_json
 from conjunct.report.safe_text import safe_line
-from conjunct.report.summary import Report, worst_first
+from conjunct.report.summary import Report, coverage_sentences, worst_first
 from conjunct.report.terminal import duration, print_explanation, print_report
 from conjunct.report.write import failing_decisions
 from report.verdicts import HOSTILE, skill, trigger, verdict
@@ -57,6 +57,50 @@ def test_json_is_valid_against_its_schema() -> None:
         started="2026-01-01T00:00:00+00:00",
     )
     jsonschema.validate(as_object(one), report_schema())
+
+
+def test_every_field_of_the_coverage_is_in_the_schema() -> None:
+    described = report_schema()["$defs"]["coverage"]["properties"]
+    assert {one.name for one in fields(Coverage)} | {"in_words"} == set(described)
+
+
+def test_coverage_says_in_words_what_was_left_out_and_never_reached() -> None:
+    places = tuple(f"a.py:{n}" for n in range(1, 20, 2))
+    full = replace(
+        verdict(Decision.ADMIT, with_trigger=False),
+        coverage=Coverage(
+            factors=("history",),
+            settled=10,
+            run=2,
+            assumed=3,
+            budget="500 runs",
+            left_out=("4 runs were not made",),
+            never_reached=places,
+            not_exercised=("SKILL.md:3 run.sh",),
+            smallest_rate=0.031,
+            assumptions=("the clock was not varied",),
+        ),
+    )
+    text, page = printed(report(full), verbose=True), to_html(report(full))
+    entry = as_object(report(full))["skills"][0]["coverage"]
+    assert entry["never_reached"] == list(places) and entry["left_out"] == ["4 runs were not made"]
+    for told in (
+        "contexts: 10 settled, 2 run, 3 assumed",
+        "settled: no run touched",
+        "assumed: a run touched",
+        "budget: 500 runs",
+        "left out: 4 runs were not made",
+        "a.py:1; a.py:3; a.py:5; a.py:7; a.py:9 and 5 more",
+        "not exercised: SKILL.md:3 run.sh",
+        "less than 3.10% of the runs",
+        "assumed: the clock was not varied",
+    ):
+        assert told in text and told in page and told in "\n".join(entry["in_words"]), told
+
+
+def test_nothing_is_said_about_what_did_not_happen() -> None:
+    words = " ".join(coverage_sentences(Coverage(run=3)))
+    assert "settled:" not in words and "budget" not in words and "never reached" not in words
 
 
 def test_json_tells_the_trigger_by_name() -> None:

@@ -24,9 +24,9 @@ _UNSEEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.
 def never_reached(skill: Skill, commands: Iterable[CommandRecord]) -> tuple[str, ...]:
     """`file:first-last` for every stretch of a skill's code that no command ran, in the order of the files.
 
-    `commands` are those of all runs; lines are known from those that recorded them, the neutral run and those
-    under other arguments. A file whose lines are not followed is named as a whole where nothing started it. At
-    most 100 stretches; the last element then counts the others.
+    `commands` are those of all runs; lines are known from those that recorded them: the neutral run, and runs
+    under other arguments. A file whose lines are not followed is named as a whole where nothing started it.
+    At most 100 stretches; the last element then counts the others.
     """
     ran: dict[str, set[int]] = defaultdict(set)
     named: set[str] = set()

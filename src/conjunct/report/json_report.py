@@ -168,10 +168,18 @@ def _violation_entry(trigger: Trigger) -> dict[str, Any]:
 
 
 def _coverage_entry(coverage: Coverage) -> dict[str, Any]:
-    entry: dict[str, Any] = asdict(coverage)
-    entry["not_exercised"] = [_clean(place) for place in coverage.not_exercised]
+    entry: dict[str, Any] = _plain(asdict(coverage))
     entry["in_words"] = [_clean(sentence) for sentence in coverage_sentences(coverage)]
     return entry
+
+
+def _plain(value: Any) -> Any:
+    """The same value with lists for tuples and text that is valid Unicode."""
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _total(parts: Sequence[Coverage]) -> dict[str, Any]:

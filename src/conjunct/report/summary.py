@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conjunct.model import Coverage, Decision, Finding, Severity, Trigger, Verdict
@@ -61,25 +62,49 @@ def worst_first(verdicts: list[Verdict]) -> tuple[Verdict, ...]:
     return tuple(sorted(verdicts, key=lambda verdict: (rank[verdict.decision], verdict.skill.id)))
 
 
+_SHOWN = 5
+"""Places of one kind that are named in a sentence; the data has them all."""
+
+
 def coverage_sentences(coverage: Coverage) -> tuple[str, ...]:
-    """What a clean verdict says and does not say, in words."""
+    """What a verdict rests on, and what a clean one does not say, in words."""
     lines = [
         f"varied: {', '.join(coverage.factors) or 'nothing'}; up to {coverage.strength} at once; "
         f"{coverage.horizon} turns per episode",
         f"contexts: {coverage.settled:,} settled, {coverage.run:,} run, {coverage.assumed:,} assumed "
         f"({coverage.episodes:,} episodes, {coverage.commands:,} commands)",
-        f"instructions: {coverage.instructions_compiled} of {coverage.instructions} compiled",
     ]
+    if coverage.settled:
+        lines.append("settled: no run touched anything in which these contexts differ from one that was run")
+    if coverage.assumed:
+        lines.append("assumed: a run touched something in which these contexts differ, and they were not run")
+    if coverage.budget:
+        lines.append(f"budget: {coverage.budget}")
+    lines += [f"left out: {told}" for told in coverage.left_out]
+    lines.append(f"instructions: {coverage.instructions_compiled} of {coverage.instructions} compiled")
     if coverage.stand_ins:
         lines.append(f"reached through stand-ins: {', '.join(coverage.stand_ins)}")
     if coverage.not_exercised:
-        lines.append(f"not exercised: {len(coverage.not_exercised)} places")
+        lines.append(f"not exercised: {_listed(coverage.not_exercised)}")
+    if coverage.never_reached:
+        lines.append(f"code never reached where lines were followed: {_listed(coverage.never_reached)}")
+    if coverage.smallest_rate is not None:
+        lines.append(f"a trigger that fires in less than {_percent(coverage.smallest_rate)} may be unseen")
     if coverage.audits:
         lines.append(
             f"audit: {coverage.audits} settled contexts run for real, {coverage.audit_mismatches} differed"
         )
     lines += [f"assumed: {assumption}" for assumption in coverage.assumptions]
     return tuple(lines)
+
+
+def _listed(places: Sequence[str]) -> str:
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return "; ".join(places[:_SHOWN]) + more
+
+
+def _percent(rate: float) -> str:
+    return f"{rate:.2%} of the runs" if rate < 0.1 else f"{rate:.0%} of the runs"
 
 
 def trigger_sentence(trigger: Trigger) -> str:
