@@ -28,6 +28,7 @@ ORDER = (
     "report",
     "cut",
     "conclude",
+    "forced",
     "vetting",
     "record",
     "vet",

@@ -23,6 +23,8 @@ from conjunct.model import (
     Trigger,
 )
 from conjunct.plan import Exploration, Scope, TwinFinding, count_contexts
+from conjunct.plan.forced import Forced
+from conjunct.plan.forced_effects import effect_findings
 from conjunct.plan.localise import sentence_of
 from conjunct.plan.unreached import never_reached
 from conjunct.provenance import check_claims, is_sensitive
@@ -52,6 +54,8 @@ class Results:
     alerts: tuple[Finding, ...] = ()
     """Imported alerts of scanners, answered."""
     left: Left | None = None
+    forced: Forced = field(default_factory=Forced)
+    """What sensitive lines that no run reached did in copies with their tests decided."""
     """What a budget left out; `None` where there was none."""
 
     def commands(self) -> list[CommandRecord]:
@@ -103,6 +107,7 @@ def gather(setting: Setting, results: Results) -> Evidence:
         findings=(
             *skill.findings,
             *_claims(setting, results),
+            *effect_findings(skill.id, results.forced.effects),
             *_twin_findings(results),
             *_audit_findings(results),
             *results.alerts,
@@ -137,7 +142,7 @@ def _claims(setting: Setting, results: Results) -> tuple[Finding, ...]:
         results.skill,
         setting.reach[results.skill.id],
         neighbours=setting.neighbourhood,
-        exercised=exercised_places(setting, results),
+        exercised=exercised_places(setting, results) | results.forced.concluded(),
     )
 
 
@@ -180,6 +185,24 @@ def places_that_worked(setting: Setting, results: Results) -> frozenset[tuple[st
 
 
 def _coverage(setting: Setting, results: Results) -> Coverage:
+def _unforced(forced: Forced) -> list[str]:
+    return [
+        f"{one.file}:{one.line} not forced: {one.detail}" for one in forced.lines if one.outcome == "not forced"
+    ]
+
+
+def _undone(results: Results, ran: set[tuple[str, int]]) -> list[str]:
+    """Instructions that were due in runs of the candidate alone and for which the agent could do nothing."""
+    alone = [e for e in results.found.episodes if not e.spec.context.co_skills]
+    places = dict.fromkeys(place for e in alone for place in e.trace.undone)
+    return [f"{place} could not be carried out" for place in places if _file_and_line(place) not in ran]
+
+
+def _file_and_line(place: str) -> tuple[str, int]:
+    file, _, line = place.rpartition(":")
+    return file, int(line)
+
+
     found, audit, scope = results.found, results.audit, results.scope
     count = count_contexts(
         found.asked,
@@ -211,7 +234,9 @@ def _coverage(setting: Setting, results: Results) -> Coverage:
         episodes=len(found.episodes),
         commands=len(commands),
         argument_sets=scope.argument_sets,
-        not_exercised=tuple(dict.fromkeys(missed)),
+        not_exercised=tuple(dict.fromkeys([*missed, *_unforced(results.forced)])),
+        forced=tuple(results.forced.lines),
+        forced_runs=results.forced.runs,
         instructions=compilation.instructions,
         instructions_compiled=compilation.compiled,
         stand_ins=tuple(sorted({name for command in commands for name in command.stand_ins})),

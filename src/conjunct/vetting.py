@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
 from conjunct.conclude import Audit, Results, gather, places_that_worked, share_pair_triggers
 from conjunct.cut import Left, left_out
+from conjunct.forced import forced_plan
 from conjunct.gate import Evidence, Policy
 from conjunct.gate.stored import evidence_key, plan_of, verdict_key
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Layer, Skill
@@ -26,6 +28,7 @@ from conjunct.plan import (
 )
 from conjunct.plan.carriers import EVERYTHING, Question
 from conjunct.plan.partners import worth_running
+from conjunct.plan.forced import Forced
 from conjunct.provenance import is_sensitive
 from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
 from conjunct.provenance.sarif import Alert
@@ -74,6 +77,7 @@ class Vetting:
         self.audits = {skill.id: Audit() for skill in candidates}
         self.twins: dict[str, list[TwinFinding]] = {skill.id: [] for skill in candidates}
         self.failures: list[str] = []
+        self.forced = {skill.id: Forced() for skill in candidates}
         self.alerts = alerts or {}
         """Imported alerts by skill, each with the file of the package that it is on."""
         self.answered: list[Answered] = []
@@ -129,6 +133,7 @@ class Vetting:
         together = make("partners that meet", self._pair_plans(pairs), PARTNERS_SHARE)
         twin_worlds = make("twin worlds", self._twin_plans())
         audits = make("audit of settled contexts", self._audit_plans() if self.audited else {})
+        make("forced branches", self._forced_plans())
         if contexts or together:
             contexts = make("rest of the contexts", {name: one.resumed() for name, one in contexts.items()})
             together = make("rest of the partners", {name: one.resumed() for name, one in together.items()})
@@ -272,6 +277,15 @@ class Vetting:
         made = sum(len(found.episodes) for found in self.found.values())
         wanted = max(AUDIT_LEAST, round(AUDIT_SHARE * made))
         names = [skill.id for skill in self.candidates if self._acted(self.found[skill.id])]
+    def _forced_plans(self) -> dict[str, Plan]:
+        def results(skill: Skill) -> Results:
+            return self._results(skill, answered=False)
+
+        return {
+            skill.id: forced_plan(self.setting, skill, partial(results, skill), self.forced[skill.id])
+            for skill in self.candidates
+        }
+
         plans: dict[str, Plan] = {}
         roots: dict[str, Episode | None] = {}
         for _ in range(wanted * _DRAWS if names else 0):
@@ -374,7 +388,7 @@ class Vetting:
         share_pair_triggers(self.found)
         return [gather(self.setting, self._results(skill)) for skill in self.candidates]
 
-    def _results(self, skill: Skill) -> Results:
+    def _results(self, skill: Skill, *, answered: bool = True) -> Results:
         name = skill.id
         # Read from the store once, not for each question that a conclusion asks.
         found = replace(self.found[name], episodes=list(self.found[name].episodes))
@@ -382,12 +396,13 @@ class Vetting:
             skill, found, self.twins[name], self.audits[name], self.scope(skill), left=self._left(skill)
         )
         alerts = self.alerts.get(name)
-        if not alerts:
+        if not alerts or not answered:
             return results
         answers = answer_alerts(
             tuple(alerts),
             self.setting.reach[name],
             places_that_worked(self.setting, results),
+        results = replace(results, forced=self.forced[name])
             [
                 *(trigger.violation for trigger in found.triggers),
                 *(violation for e in (*found.episodes, *found.covered) for violation in e.violations),

@@ -199,7 +199,7 @@ class PythonSources:
         """Decide every test above a node; gives the function or module it ends at, `None` where a run was."""
         while True:
             parent = source.parents.get(id(node))
-            if parent is None or isinstance(parent, _FUNCTIONS) and node not in parent.body:
+            if parent is None or (isinstance(parent, _FUNCTIONS) and node not in parent.body):
                 return parent if parent is not None else node
             if isinstance(parent, ast.Module | ast.stmt | ast.ExceptHandler | ast.match_case):
                 block = _block_of(parent, node)
@@ -442,11 +442,11 @@ def _leaves(root: ast.stmt) -> list[ast.stmt]:
         node, looping = stack.pop()
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda)):
             continue
-        if isinstance(node, ast.Return | ast.Raise | ast.Assert):
-            found.append(node)
-        elif isinstance(node, ast.Continue | ast.Break) and not looping:
-            found.append(node)
-        elif isinstance(node, ast.Expr) and _is_exit(node.value):
+        if (
+            isinstance(node, ast.Return | ast.Raise | ast.Assert)
+            or (isinstance(node, ast.Continue | ast.Break) and not looping)
+            or (isinstance(node, ast.Expr) and _is_exit(node.value))
+        ):
             found.append(node)
         if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             inside = looping or isinstance(node, ast.For | ast.AsyncFor | ast.While)

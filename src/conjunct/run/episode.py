@@ -35,14 +35,15 @@ from conjunct.model import (
     Utterance,
     Violation,
 )
-from conjunct.plan.explore import ALL_PHRASINGS, COVERAGE
+from conjunct.plan.scope import ALL_PHRASINGS, COVERAGE
+from conjunct.run.forced import as_forced, last_step
 from conjunct.run.lazy_world import LazyWorld
 from conjunct.run.memo import Memo
 from conjunct.run.places import located
 from conjunct.run.setting import Setting
 from conjunct.run.shared import SharedContext, SharedContexts
 from conjunct.run.store import Store
-from conjunct.run.tools import EpisodeTools
+from conjunct.run.tools import EpisodeTools, LastCommandEnded
 from conjunct.run.view import EpisodeView
 from conjunct.world.answers import marker_path
 from conjunct.world.canaries import mint
@@ -60,6 +61,10 @@ class EpisodeRunner:
 
     def __call__(self, spec: EpisodeSpec) -> Episode:
         """Run one episode. Raises `WorldError` where the world fails; never records."""
+        with as_forced(spec, self._shared.of(spec)) as shared:
+            return self._run(spec, shared)
+
+    def _run(self, spec: EpisodeSpec, shared: SharedContext) -> Episode:
         started = time.monotonic()
         shared = self._shared.of(spec)
         installed = shared.installed
@@ -245,6 +250,7 @@ class EpisodeRunner:
             world,
             memo=memo,
             inputs=[f"{world.layout.workspace}/{path}" for path in shared.inputs],
+            last_step=last_step(spec),
             argument_set=sets.index(spec.context.arguments),
         )
         agent = setting.agent(spec)
@@ -253,7 +259,10 @@ class EpisodeRunner:
             tools.begin(number)
             tools.utterances.append(Utterance(number, "user", turn.text))
             said = len(tools.utterances)
-            agent.act(view, tools)
+            try:
+                agent.act(view, tools)
+            except LastCommandEnded:
+                break
             answer = "\n".join(utterance.text for utterance in tools.utterances[said:])
             world.end_turn(number, turn.text, answer)
         record = world.finish()

@@ -26,6 +26,10 @@ EXCERPT = 2000
 """Characters of a command's output kept in the trace."""
 
 
+class LastCommandEnded(Exception):
+    """The command after which an episode was to end has ended."""
+
+
 class RunningWorld(Protocol):
     """What the tools need of an open world."""
 
@@ -62,11 +66,14 @@ class EpisodeTools:
         memo: Memo | None,
         inputs: Sequence[str],
         argument_set: int,
+        last_step: int | None = None,
     ) -> None:
+        """`last_step`: command, from 0, after which `run` raises `LastCommandEnded`."""
         self._world = world
         self._memo = memo
         self._inputs = tuple(inputs)
         self._argument_set = argument_set
+        self._last_step = last_step
         self._turn = 0
         self._step = 0
         self._for_real = memo is None
@@ -112,6 +119,8 @@ class EpisodeTools:
         if result.record.ended != TIME_LIMIT:
             # A command that met its limit was watched until then; what it would have done is "not exercised".
             self.undetermined += result.undetermined
+        if self._last_step is not None and command.step >= self._last_step:
+            raise LastCommandEnded
         return result
 
     def _run(self, command: Command) -> CommandResult:
