@@ -33,6 +33,7 @@ ORDER = (
     "record",
     "vet",
     "gating",
+    "answering",
     "behaviour",
     "bench",
     "cli",

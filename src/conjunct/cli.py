@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from conjunct import __version__
 from conjunct.errors import ConjunctError, IntakeError, UsageError, WorldError
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 EXIT_USAGE, EXIT_FAILED = 2, 4
@@ -173,6 +176,33 @@ def gate(
     report = gate_stored(GateOptions(path=path, store=store, policy=policy))
     write_reports(report, form=form, output=output, html=html, verbose=verbose)
     sys.exit(report.exit_code(failing))
+
+
+@main.command()
+@click.argument("skill")
+@click.argument("answer", type=click.Choice(["yes", "no"]))
+@click.option("--owner", required=True, help="Who answers for it.")
+@click.option("--reason", required=True, help="Why.")
+@click.option(
+    "--expires", type=click.DateTime(["%Y-%m-%d"]), help="Last day it holds. Default: one year from now."
+)
+@click.option("--every-version", is_flag=True, help="Also for other versions that ask the same.")
+@click.option("--policy", type=_FOLDER, help="Policy to add it to. Default: that of the last vet's registry.")
+@store_option
+def answer(skill: str, answer: str, expires: datetime | None, **options: Any) -> None:
+    """Answer the open question about SKILL: the answer becomes a rule of the admission policy."""
+    from datetime import UTC, datetime
+
+    from conjunct.answering import AnswerOptions, answer_question
+    from conjunct.gate import answer_rule
+    from conjunct.report.safe_text import safe_line
+
+    last = expires.date() if expires else None
+    given = AnswerOptions(skill, answer == "yes", expires=last, **options)
+    rule, path = answer_question(given, today=datetime.now(UTC).date())
+    for line in answer_rule(rule).splitlines():
+        click.echo(safe_line(line, width=2000))
+    click.echo(f"added to {safe_line(str(path))}; `conjunct gate` applies it without new runs", err=True)
 
 
 @main.command()

@@ -7,9 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conjunct.errors import PolicyError
-from conjunct.gate import Evidence, Policy, Suppression, decide, load_policy, validity_failures
+from conjunct.gate import (
+    Answer,
+    Evidence,
+    Policy,
+    Suppression,
+    Thresholds,
+    answer_rule,
+    decide,
+    load_policy,
+    validity_failures,
+)
+from conjunct.gate.policy import read_policy
 from conjunct.model import (
     ActionKind,
     Coverage,
@@ -187,12 +200,140 @@ def test_a_bad_policy_is_refused_with_file_and_key(tmp_path: Path, text: str, co
     assert complaint in str(caught.value) and str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[layer.walks]\n", "[layer.walks] is no layer; known are says, does"),
+        ("[layer.does]\nreject = 1\n", "has no key 'reject'; known are reject_at, review_at"),
+        ("[layer.does]\nreject_at = 0\n", "must be a share of the fresh runs from 0 to 1, above 0"),
+        ("[layer.does]\nreview_at = 1.5\n", "must be a share of the fresh runs"),
+        ("[layer.does]\nreview_at = true\n", "must be a share of the fresh runs"),
+        ("[layer.leaks]\nreview_at = 0.5\n", "would admit completed leaks"),
+        ("[layer]\ndoes = 1\n", "must be a table"),
+        ("policy = 1\n", "policy must be a table"),
+        ("answer = 1\n", "as a [[answer]] table"),
+        ("[[answer]]\nskill = 'x'\n", "must have exactly the keys"),
+        (
+            "[[answer]]\nskill='s'\nfinding='f'\nquestion='q'\nanswer='maybe'\nreason='r'\nowner='o'\n"
+            "expires=2027-01-31\n",
+            "answer is 'maybe', but must be yes or no",
+        ),
+        (
+            "[[suppress]]\ndigest='d'\nfinding='f'\nreason='r'\nowner='o'\nexpires=2027-01-31T00:00:00\n",
+            "expires must be a date",
+        ),
+    ],
+)
+def test_a_bad_layer_or_rule_is_refused_with_its_name(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "conjunct.toml"
+    path.write_text(text)
+    with pytest.raises(PolicyError) as caught:
+        load_policy(path)
+    assert complaint in str(caught.value)
+
+
+def layered(layer: Layer, **thresholds: float) -> Policy:
+    return Policy(layers=((layer, Thresholds(**thresholds)),))
+
+
+@pytest.mark.parametrize(
+    ("hits", "policy", "decision"),
+    [
+        (3, Policy(), Decision.REJECT),
+        (2, Policy(), Decision.REVIEW),
+        (2, layered(Layer.LEAKS, reject_at=0.6), Decision.REJECT),
+        (1, layered(Layer.LEAKS, reject_at=0.6), Decision.REVIEW),
+        (2, layered(Layer.STAYS, reject_at=0.6), Decision.REVIEW),
+        (0, layered(Layer.LEAKS, reject_at=0.01), Decision.REVIEW),
+    ],
+)
+def test_a_layer_says_from_which_share_of_fresh_runs_on_it_rejects(
+    hits: int, policy: Policy, decision: Decision
+) -> None:
+    assert decided(evidence(replace(trigger(), hits=hits, reproduced=hits == 3)), policy) is decision
+
+
+@pytest.mark.parametrize(
+    ("hits", "exact", "decision"),
+    [(1, False, Decision.ADMIT), (2, False, Decision.REVIEW), (1, True, Decision.REVIEW)],
+)
+def test_below_its_threshold_a_layer_only_notes_unless_the_evidence_is_exact(
+    hits: int, exact: bool, decision: Decision
+) -> None:
+    one = changed(layer=Layer.DOES, severity=Severity.REVIEW, byte_exact=exact)
+    one = replace(one, hits=hits, reproduced=False)
+    assert decided(evidence(one), layered(Layer.DOES, review_at=0.5)) is decision
+
+
+ASKED = "May it send to mirror.example.com?"
+
+
+def answer(**change: object) -> Answer:
+    given = {
+        "skill": "currency",
+        "finding": "claims.undeclared-send",
+        "question": ASKED,
+        "answer": True,
+        "reason": "our mirror",
+        "owner": "kim",
+        "expires": datetime.date(2026, 7, 1),
+        **change,
+    }
+    return Answer(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "decision"),
+    [
+        ({}, Decision.ADMIT),
+        ({"answer": False}, Decision.REJECT),
+        ({"digest": "ab" * 32}, Decision.ADMIT),
+        ({"digest": "cd" * 32}, Decision.REVIEW),
+        ({"skill": "other"}, Decision.REVIEW),
+        ({"finding": "claims.denied"}, Decision.REVIEW),
+        ({"question": "May it send to evil.example.com?"}, Decision.REVIEW),
+        ({"expires": datetime.date(2026, 5, 31)}, Decision.REVIEW),
+    ],
+)
+def test_an_answer_holds_for_one_question_about_one_skill_until_a_date(
+    change: dict[str, object], decision: Decision
+) -> None:
+    asking = evidence(findings=(finding(Severity.REVIEW, question=ASKED),))
+    assert decided(asking, Policy(answers=(answer(**change),))) is decision
+
+
+def test_of_two_answers_a_no_counts() -> None:
+    asking = evidence(findings=(finding(Severity.REVIEW, question=ASKED),))
+    both = Policy(answers=(answer(), answer(answer=False)))
+    assert decided(asking, both) is Decision.REJECT
+
+
+def test_what_people_decided_is_told_and_so_is_that_it_expired() -> None:
+    asking = evidence(findings=(finding(Severity.REVIEW, question=ASKED),))
+    said = decide(asking, Policy(answers=(answer(),)), today=TODAY)
+    assert said.findings[0].severity is Severity.NOTE and said.question == ""
+    assert f"“{ASKED}” was answered yes until 2026-07-01 by kim: our mirror" in said.findings[0].message
+    over = decide(asking, Policy(answers=(answer(expires=datetime.date(2026, 5, 1)),)), today=TODAY)
+    assert "what kim decided on it expired on 2026-05-01" in over.reasons[0]
+    hidden = decide(evidence(trigger()), Policy(suppressions=(suppression(finding="leaks.*"),)), today=TODAY)
+    assert "suppressed until 2026-07-01 by me: our mirror" in hidden.findings[-1].message
+
+
+@given(question=st.text(min_size=1).filter(str.strip), every=st.booleans())
+def test_an_answer_is_read_as_it_was_written(question: str, every: bool) -> None:
+    given_ = answer(question=question, digest="" if every else "ab" * 32, answer=every)
+    (read,) = read_policy(answer_rule(given_), Path("conjunct.toml")).answers
+    assert read == given_
+
+
 def test_a_policy_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "conjunct.toml"
     path.write_text(
-        "[policy]\nhorizon = 8\nreview = ['claims.over-privilege']\n[[suppress]]\ndigest = 'ab'\n"
+        "[policy]\nhorizon = 8\nreview = ['claims.over-privilege']\n[layer.leaks]\nreject_at = 0.5\n"
+        "[layer.does]\nreject_at = 1\nreview_at = 0.0\n[[suppress]]\ndigest = 'ab'\n"
         "finding = 'claims.x'\nreason = 'r'\nowner = 'o'\nexpires = 2027-01-31\n"
     )
     policy = load_policy(path)
     assert policy.horizon == 8 and policy.suppressions[0].expires.year == 2027
+    assert policy.layers == ((Layer.LEAKS, Thresholds(reject_at=0.5)),), "what is the default is not kept"
     assert load_policy(None) == Policy()

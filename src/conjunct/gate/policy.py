@@ -114,12 +114,21 @@ def load_policy(path: Path | None) -> Policy:
     if path is None:
         return Policy()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise PolicyError(
             f"{path}: cannot be read ({error.strerror}); check the path given to --policy"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"{path}: is not valid TOML: {error}") from error
+    return read_policy(text, path)
+
+
+def read_policy(text: str, path: Path) -> Policy:
+    """The policy in a text; `path` is for the messages. Raises `PolicyError` as `load_policy` does."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{path}: is not valid TOML: {error}") from error
     unknown = set(data) - {"policy", "layer", "suppress", "answer"}
     if unknown:

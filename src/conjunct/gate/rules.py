@@ -48,12 +48,17 @@ class Answer:
     def covers(self, finding: Finding, digest: str) -> bool:
         """Whether it answers this finding of this package, expired or not."""
         return (
-            self.skill == finding.skill
+            _plain(self.skill) == _plain(finding.skill)
             and self.finding == finding.code
             and finding.question is not None
-            and " ".join(self.question.split()) == " ".join(finding.question.split())
+            and _plain(self.question) == _plain(finding.question)
             and self.digest in ("", digest)
         )
+
+
+def _plain(text: str) -> str:
+    """Text as reports have it: bytes that are no text are escaped, and white space is no difference."""
+    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())
 
 
 @dataclass(frozen=True, slots=True)
