@@ -53,9 +53,9 @@ class Results:
     scope: Scope
     alerts: tuple[Finding, ...] = ()
     """Imported alerts of scanners, answered."""
-    left: Left | None = None
     forced: Forced = field(default_factory=Forced)
     """What sensitive lines that no run reached did in copies with their tests decided."""
+    left: Left | None = None
     """What a budget left out; `None` where there was none."""
 
     def commands(self) -> list[CommandRecord]:
@@ -106,8 +106,8 @@ def gather(setting: Setting, results: Results) -> Evidence:
         triggers=tuple(found.triggers),
         findings=(
             *skill.findings,
-            *_claims(setting, results),
             *effect_findings(skill.id, results.forced.effects),
+            *_claims(setting, results),
             *_twin_findings(results),
             *_audit_findings(results),
             *results.alerts,
@@ -184,25 +184,13 @@ def places_that_worked(setting: Setting, results: Results) -> frozenset[tuple[st
     return exercised_places(setting, results) - failed
 
 
-def _coverage(setting: Setting, results: Results) -> Coverage:
 def _unforced(forced: Forced) -> list[str]:
     return [
         f"{one.file}:{one.line} not forced: {one.detail}" for one in forced.lines if one.outcome == "not forced"
     ]
 
 
-def _undone(results: Results, ran: set[tuple[str, int]]) -> list[str]:
-    """Instructions that were due in runs of the candidate alone and for which the agent could do nothing."""
-    alone = [e for e in results.found.episodes if not e.spec.context.co_skills]
-    places = dict.fromkeys(place for e in alone for place in e.trace.undone)
-    return [f"{place} could not be carried out" for place in places if _file_and_line(place) not in ran]
-
-
-def _file_and_line(place: str) -> tuple[str, int]:
-    file, _, line = place.rpartition(":")
-    return file, int(line)
-
-
+def _coverage(setting: Setting, results: Results) -> Coverage:
     found, audit, scope = results.found, results.audit, results.scope
     count = count_contexts(
         found.asked,

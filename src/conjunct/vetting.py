@@ -27,8 +27,8 @@ from conjunct.plan import (
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
-from conjunct.plan.partners import worth_running
 from conjunct.plan.forced import Forced
+from conjunct.plan.partners import worth_running
 from conjunct.provenance import is_sensitive
 from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
 from conjunct.provenance.sarif import Alert
@@ -76,8 +76,8 @@ class Vetting:
         self.found = {skill.id: Exploration(skill.id) for skill in candidates}
         self.audits = {skill.id: Audit() for skill in candidates}
         self.twins: dict[str, list[TwinFinding]] = {skill.id: [] for skill in candidates}
-        self.failures: list[str] = []
         self.forced = {skill.id: Forced() for skill in candidates}
+        self.failures: list[str] = []
         self.alerts = alerts or {}
         """Imported alerts by skill, each with the file of the package that it is on."""
         self.answered: list[Answered] = []
@@ -132,8 +132,8 @@ class Vetting:
         pairs = self._joins(background)
         together = make("partners that meet", self._pair_plans(pairs), PARTNERS_SHARE)
         twin_worlds = make("twin worlds", self._twin_plans())
-        audits = make("audit of settled contexts", self._audit_plans() if self.audited else {})
         make("forced branches", self._forced_plans())
+        audits = make("audit of settled contexts", self._audit_plans() if self.audited else {})
         if contexts or together:
             contexts = make("rest of the contexts", {name: one.resumed() for name, one in contexts.items()})
             together = make("rest of the partners", {name: one.resumed() for name, one in together.items()})
@@ -270,13 +270,6 @@ class Vetting:
             if not any(trigger.violation.layer is Layer.LEAKS for trigger in found.triggers)
         }
 
-    # ---- audit
-
-    def _audit_plans(self) -> dict[str, Plan]:
-        generator = random.Random(f"audit:{self.setting.seed}:{self.fingerprint}")
-        made = sum(len(found.episodes) for found in self.found.values())
-        wanted = max(AUDIT_LEAST, round(AUDIT_SHARE * made))
-        names = [skill.id for skill in self.candidates if self._acted(self.found[skill.id])]
     def _forced_plans(self) -> dict[str, Plan]:
         def results(skill: Skill) -> Results:
             return self._results(skill, answered=False)
@@ -286,6 +279,13 @@ class Vetting:
             for skill in self.candidates
         }
 
+    # ---- audit
+
+    def _audit_plans(self) -> dict[str, Plan]:
+        generator = random.Random(f"audit:{self.setting.seed}:{self.fingerprint}")
+        made = sum(len(found.episodes) for found in self.found.values())
+        wanted = max(AUDIT_LEAST, round(AUDIT_SHARE * made))
+        names = [skill.id for skill in self.candidates if self._acted(self.found[skill.id])]
         plans: dict[str, Plan] = {}
         roots: dict[str, Episode | None] = {}
         for _ in range(wanted * _DRAWS if names else 0):
@@ -395,6 +395,7 @@ class Vetting:
         results = Results(
             skill, found, self.twins[name], self.audits[name], self.scope(skill), left=self._left(skill)
         )
+        results = replace(results, forced=self.forced[name])
         alerts = self.alerts.get(name)
         if not alerts or not answered:
             return results
@@ -402,7 +403,6 @@ class Vetting:
             tuple(alerts),
             self.setting.reach[name],
             places_that_worked(self.setting, results),
-        results = replace(results, forced=self.forced[name])
             [
                 *(trigger.violation for trigger in found.triggers),
                 *(violation for e in (*found.episodes, *found.covered) for violation in e.violations),

@@ -35,7 +35,7 @@ from conjunct.model import (
     Utterance,
     Violation,
 )
-from conjunct.plan.scope import ALL_PHRASINGS, COVERAGE
+from conjunct.plan.explore import ALL_PHRASINGS, COVERAGE
 from conjunct.run.forced import as_forced, last_step
 from conjunct.run.lazy_world import LazyWorld
 from conjunct.run.memo import Memo
@@ -66,7 +66,6 @@ class EpisodeRunner:
 
     def _run(self, spec: EpisodeSpec, shared: SharedContext) -> Episode:
         started = time.monotonic()
-        shared = self._shared.of(spec)
         installed = shared.installed
         turns = self._turns(spec)
         memo = self._memo(spec, shared.world, installed)
@@ -250,8 +249,8 @@ class EpisodeRunner:
             world,
             memo=memo,
             inputs=[f"{world.layout.workspace}/{path}" for path in shared.inputs],
-            last_step=last_step(spec),
             argument_set=sets.index(spec.context.arguments),
+            last_step=last_step(spec),
         )
         agent = setting.agent(spec)
         for number, turn in enumerate(turns, 1):
