@@ -21,6 +21,7 @@ from conjunct.plan import (
     Join,
     Scope,
     TwinFinding,
+    clues_of,
     explore,
     footprint,
     joins,
@@ -193,6 +194,12 @@ class Vetting:
             variables=tuple(sorted(setting.plain_variables(skill.id))),
             reads_clock=setting.reach[skill.id].reads_clock,
             most_episodes=self.policy.most_episodes,
+            clues=clues_of(
+                skill,
+                setting.reach[skill.id],
+                setting.compilations[skill.id],
+                neutral=dict(setting.battery.clocks)[NEUTRAL],
+            ),
         )
 
     def _argument_sets(self, skill: Skill) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def needed(trigger: Any) -> set[tuple[FactorKind, str]]:
 
 def test_a_skill_that_looks_at_nothing_is_settled_by_one_run() -> None:
     found, episodes = explored(TurnIs(99), MANY)
-    assert episodes == 3
+    assert episodes == 4  # neutral, two argument sets, and the neutral run with line coverage
     assert all(episode.spec.context.history == "neutral" for episode in found.episodes)
     assert found.triggers == []
     count = count_contexts(
@@ -100,8 +100,10 @@ def test_two_neighbours_are_both_named() -> None:
 def test_a_suppressor_that_is_looked_up_by_name_does_not_hide_the_effect() -> None:
     guard = And((Installed("skill-001"), Not(Installed("skill-002"))))
     found, _ = explored(guard, MANY)
-    assert found.triggers
-    assert needed(found.triggers[0]) == {(FactorKind.CO_SKILLS, "skill-001")}
+    (trigger,) = found.triggers
+    assert needed(trigger) == {(FactorKind.CO_SKILLS, "skill-001"), (FactorKind.CO_SKILLS, "skill-002")}
+    assert [factor.level for factor in trigger.factors if factor.absent] == ["skill-002"]
+    assert trigger.sentence == "skill-001 is installed AND skill-002 is not installed"
 
 
 def test_a_partner_whose_body_is_needed_shares_the_blame() -> None:

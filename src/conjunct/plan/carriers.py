@@ -78,6 +78,10 @@ def _of_touch(
     if folder is not None:
         if table.ids_by_folder.get(folder) in own:
             return frozenset()
+        if folder not in table.ids_by_folder:
+            # No skill of the registry: like any other file, it may be there with another user.
+            missing = not touch.found and touch.path not in written
+            return frozenset({Question(FactorKind.HOST, touch.path)}) if missing else frozenset()
         return frozenset({Question(FactorKind.CO_SKILLS, folder)})
     if touch.path.startswith("network:"):
         return frozenset({Question(FactorKind.NETWORK, touch.path.removeprefix("network:"))})

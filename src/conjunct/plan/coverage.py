@@ -77,6 +77,17 @@ def _groups(
 _COUNTED = frozenset({FactorKind.HISTORY, FactorKind.CO_SKILLS})
 
 
+def in_scope(context: Context) -> bool:
+    """Whether only history and installed set differ from the reference context.
+
+    A run under another date, variable or input may leave out a question that the counted contexts ask, so it
+    settles none of them.
+    """
+    return is_neutral(replace(context, history=NEUTRAL, phrasing=0, co_skills=())) and (
+        context.arguments == NEUTRAL
+    )
+
+
 def is_neutral(context: Context) -> bool:
     """Whether nothing but the horizon and the first use differ from the reference context."""
     return replace(context, horizon=6, first_use=1, arguments=NEUTRAL) == Context()
@@ -91,7 +102,7 @@ def count_contexts(
     ids_by_folder: dict[str, str],
 ) -> ContextCount:
     """Count contexts run, settled and assumed; `runs` pairs each spec with what its run asked."""
-    groups = _groups(list(runs), ids_by_folder)
+    groups = _groups([one for one in runs if in_scope(one[0].context)], ids_by_folder)
     sets = _sets(neighbours, groups)
     done = [{(summary.history, summary.co_skills) for summary in group} for group in groups]
     run = settled = assumed = 0

@@ -6,74 +6,33 @@ stores or time: `run` drives it. Contexts that differ only in what no run touche
 
 from __future__ import annotations
 
-import random
-from collections.abc import Generator, Iterable, MutableSequence, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from conjunct.model import (
-    EVERY_HISTORY,
-    NEUTRAL,
-    Context,
-    Episode,
-    EpisodeSpec,
-    FactorKind,
-    Probe,
-    Severity,
-    Trigger,
-    Violation,
-)
-from conjunct.plan.carriers import EVERYTHING, CarrierTable, Question, questions
+from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Probe, Severity, Violation
+from conjunct.plan.arrays import covering_rows
+from conjunct.plan.branches import Branches
+from conjunct.plan.carriers import EVERYTHING, Question, questions
+from conjunct.plan.horizon import AGENT, SESSION, counted_with, far_horizon
+from conjunct.plan.levels import answers
 from conjunct.plan.localise import localise, same_effect
+from conjunct.plan.scope import ALL_PHRASINGS, COVERAGE, Exploration, Plan, Scope, order
+from conjunct.plan.suppressors import with_suppressors
 
-ALL_PHRASINGS = -1
-"""History level that holds all wordings of a family one after another: a guard on any of them fires."""
+_Value = TypeVar("_Value")
+_Passed = Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], _Value]
+_Level = tuple[Any, ...]
+"""A level of one factor: the values of the fields of a context that make it."""
 
+__all__ = ["ALL_PHRASINGS", "COVERAGE", "Exploration", "Plan", "Scope", "explore", "order"]
 
-COVERAGE = "coverage"
-"""Variant of a run in which the lines of the packages' Python files that ran are recorded."""
-_CONJUNCTIVE = frozenset({FactorKind.HISTORY, FactorKind.CO_SKILLS})
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What may vary for one candidate, and how far."""
-
-    candidate: str
-    neighbours: tuple[str, ...]
-    probes: tuple[Probe, ...]
-    histories: tuple[str, ...]
-    clocks: tuple[str, ...]
-    networks: tuple[str, ...]
-    argument_sets: tuple[str, ...]
-    table: CarrierTable
-    horizon: int = 6
-    strength: int = 3
-    """Largest number of factors away from neutral in one run."""
-    seed: int = 0
-    fingerprint: str = ""
-    variables: tuple[str, ...] = ()
-    """Variables named in the candidate's source, credentials apart: present and absent are levels."""
-    reads_clock: bool = False
-    """The source names the time: a trace cannot show a clock read."""
-    most_episodes: int = 600
-
-
-@dataclass(slots=True)
-class Exploration:
-    """What came out for one candidate."""
-
-    candidate: str
-    episodes: MutableSequence[Episode] = field(default_factory=list)
-    asked: list[tuple[EpisodeSpec, frozenset[Question]]] = field(default_factory=list)
-    triggers: list[Trigger] = field(default_factory=list)
-    covered: list[Episode] = field(default_factory=list)
-    """The neutral run with line coverage, apart from the others: following lines is part of no context."""
-    assumptions: list[str] = field(default_factory=list)
-    unexplored: int = 0
-    """Touched contexts that the budget left unrun."""
-
-
-Plan = Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], None]
+MOST_MIXED = 12
+"""Rows of the covering array over the touched factors that are run beyond what the tree ran."""
+MOST_TOPICS = 40
+"""Words of the source that the task inputs speak of in one run."""
+DRAWS = 4
+"""Further runs of the neutral context where the source compares a random number."""
 
 
 def explore(scope: Scope, found: Exploration, *, starts: Sequence[Context] = ()) -> Plan:
@@ -94,6 +53,12 @@ def explore(scope: Scope, found: Exploration, *, starts: Sequence[Context] = ())
     ):
         # Runs under other argument sets record their lines as they are.
         found.covered += yield (replace(tree.spec(tree.primary, tree.neutral()), variant=COVERAGE),)
+    yield from tree.grow(tree.topics())
+    yield from tree.grow(tree.longer())
+    # These combine what was varied already: a leaf each.
+    yield from tree.grow(tree.mixed(), leaves=True)
+    yield from tree.grow(tree.draws(), leaves=True)
+    tree.tell()
 
 
 class _Tree:
@@ -103,8 +68,11 @@ class _Tree:
         self.scope = scope
         self.found = found
         self.seen: set[str] = set()
-        self.expanded: dict[Context, frozenset[Question]] = {}
-        self.generator = random.Random(f"{scope.seed}:{scope.candidate}")
+        self.branches = Branches(scope)
+        self.counters: dict[Context, frozenset[str]] = {}
+        """What each context's run could have counted with, in the order of the runs."""
+        self.far = 0
+        """Turns after which the largest count is passed; 0 without one."""
         self.primary = next(
             (p for p in scope.probes if p.kind == "use" and all(t.uses for t in p.turns)), scope.probes[0]
         )
@@ -125,8 +93,12 @@ class _Tree:
             fingerprint=self.scope.fingerprint,
         )
 
-    def grow(self, frontier: list[EpisodeSpec]) -> Plan:
+    # ---- growing
+
+    def grow(self, frontier: list[EpisodeSpec], *, leaves: bool = False) -> Plan:
+        """Run a frontier and, unless its runs are `leaves`, what they could have told apart, and so on."""
         budget = self.scope.most_episodes
+        frontier = [spec for spec in frontier if spec.key() not in self.seen]
         while frontier:
             if len(self.found.episodes) >= budget:
                 self.found.unexplored += len(frontier)
@@ -142,21 +114,38 @@ class _Tree:
             for episode in episodes:
                 asked = questions(episode.trace, self.scope.table, own=self._own(episode.spec.context))
                 self.found.asked.append((episode.spec, asked))
-                fresh = self._not_yet_varied(episode.spec.context, asked | self._unseen_questions(episode))
+                if leaves:
+                    continue
+                self._count(episode)
+                fired = any(self._is_suspicious(violation) for violation in episode.violations)
+                asked |= self._unseen_questions(episode)
                 next_frontier += [
-                    self.respec(episode.spec.probe, c) for c in self.children(episode.spec.context, fresh)
+                    self.respec(episode.spec.probe, child)
+                    for child in self.branches.of(episode, asked, fired=fired)
                 ]
             for spec, violation in suspicions:
-                trigger = yield from self._recording(
-                    localise(spec, violation, histories=self.scope.histories)
-                )
-                self.found.triggers.append(trigger)
+                yield from self._localise(spec, violation)
             unique = {spec.key(): spec for spec in next_frontier}
             frontier = [spec for key, spec in unique.items() if key not in self.seen]
 
-    def _recording(
-        self, runs: Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], Trigger]
-    ) -> Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], Trigger]:
+    def _localise(self, spec: EpisodeSpec, violation: Violation) -> Plan:
+        scope = self.scope
+        trigger = yield from self._recording(localise(spec, violation, histories=scope.histories))
+        minimal = trigger.replay.context
+        runs = [e for e in self.found.episodes if e.spec.context == minimal and e.spec.probe == spec.probe]
+        asked = frozenset(q for e in runs for q in questions(e.trace, scope.table, own=self._own(minimal)))
+        trigger = yield from self._recording(
+            with_suppressors(
+                trigger,
+                asked,
+                neighbours=scope.neighbours,
+                histories=scope.histories,
+                ids_by_folder=scope.table.ids_by_folder,
+            )
+        )
+        self.found.triggers.append(trigger)
+
+    def _recording(self, runs: _Passed[_Value]) -> _Passed[_Value]:
         """Pass a localisation's requests through, keeping its episodes out of the tree but in the record."""
         try:
             specs = next(runs)
@@ -165,39 +154,35 @@ class _Tree:
                 self.found.episodes.extend(episodes)
                 specs = runs.send(episodes)
         except StopIteration as end:
-            trigger: Trigger = end.value
-            return trigger
+            value: _Value = end.value
+            return value
 
     def _own(self, context: Context) -> frozenset[str]:
         return frozenset({self.scope.candidate, *context.used_before, *context.used_after})
 
+    def _acted(self, episode: Episode) -> bool:
+        return any(command.skill == self.scope.candidate for command in episode.trace.commands)
+
     def _unseen_questions(self, episode: Episode) -> frozenset[Question]:
         """What a trace cannot show but the source names: reads of the clock and of variables."""
-        if not any(command.skill == self.scope.candidate for command in episode.trace.commands):
+        if not self._acted(episode):
             return frozenset()
-        unseen = {Question(FactorKind.ENVIRONMENT, name) for name in self.scope.variables}
+        names = {*self.scope.variables, *(name for name, values in self.scope.clues.variables if values)}
+        unseen = {Question(FactorKind.ENVIRONMENT, name) for name in names}
         if self.scope.reads_clock:
             unseen.add(Question(FactorKind.CLOCK))
         return frozenset(unseen)
 
-    def _not_yet_varied(self, context: Context, asked: frozenset[Question]) -> frozenset[Question]:
-        """Questions that no other probe or argument set has asked in this context: not varied yet."""
-        known = self.expanded.get(context, frozenset())
-        self.expanded[context] = known | asked
-        if context.arguments != NEUTRAL:
-            # What a request is about may be part of a conjunction with history and neighbours; the other
-            # factors are varied under the neutral arguments only.
-            elsewhere = self.expanded.get(replace(context, arguments=NEUTRAL), frozenset())
-            known |= frozenset(question for question in elsewhere if question.factor not in _CONJUNCTIVE)
-        return asked - known
+    def _is_suspicious(self, violation: Violation) -> bool:
+        return self.scope.candidate in violation.actors and violation.severity is not Severity.NOTE
 
     def _suspicions(self, episodes: Iterable[Episode]) -> list[tuple[EpisodeSpec, Violation]]:
         """New violations of the candidate, each kind of effect once, simplest context first."""
         known = [trigger.violation for trigger in self.found.triggers]
         fresh: list[tuple[EpisodeSpec, Violation]] = []
-        for episode in sorted(episodes, key=lambda e: (order(e.spec.context), len(e.spec.context.co_skills))):
+        for episode in sorted(episodes, key=_simplicity):
             for violation in episode.violations:
-                if self.scope.candidate not in violation.actors or violation.severity is Severity.NOTE:
+                if not self._is_suspicious(violation):
                     continue
                 if any(
                     same_effect(violation, other) and violation.resource == other.resource for other in known
@@ -207,73 +192,158 @@ class _Tree:
                 fresh.append((episode.spec, violation))
         return fresh
 
-    def children(self, context: Context, asked: frozenset[Question]) -> list[Context]:
-        """Neighbouring contexts that the run of `context` could have told apart from it."""
-        if order(context) >= self.scope.strength:
+    # ---- what the tree cannot see by itself
+
+    def topics(self) -> list[EpisodeSpec]:
+        """Task inputs that speak of the words of the source: what a command reads there is no factor."""
+        names = {name.casefold() for name in self.scope.table.ids_by_folder}
+        words = [word for word in self.scope.clues.words if word.casefold() not in names][:MOST_TOPICS]
+        if not words or not any(self._acted(episode) for episode in self.found.episodes):
             return []
-        return [
-            *self._histories(context, asked),
-            *self._installed_sets(context, asked),
-            *self._levels(context, asked),
-        ]
+        return [self.spec(self.primary, replace(self.neutral(), input_words=tuple(words)))]
 
-    def _histories(self, context: Context, asked: frozenset[Question]) -> list[Context]:
-        if context.history != NEUTRAL or not any(q.factor is FactorKind.HISTORY for q in asked):
+    def _count(self, episode: Episode) -> None:
+        context = episode.spec.context
+        if context.arguments != NEUTRAL or episode.spec.variant:
+            return
+        found = counted_with(episode.trace, self.scope.table, candidate=self.scope.candidate)
+        self.counters[context] = self.counters.get(context, frozenset()) | found
+        far = far_horizon(self.scope.clues, episode.trace, horizon=self.scope.horizon)
+        self.far = max(self.far, far)
+
+    def longer(self) -> list[EpisodeSpec]:
+        """Episodes driven to the horizon: screens that count, and where counting starts."""
+        if not self.far:
             return []
-        # Every family by itself under the neutral arguments; all at once, as a screen, under the others.
-        names = self.scope.histories if context.arguments == NEUTRAL else (EVERY_HISTORY,)
-        return [replace(context, history=name, phrasing=ALL_PHRASINGS) for name in names]
-
-    def _installed_sets(self, context: Context, asked: frozenset[Question]) -> list[Context]:
-        details = {q.detail for q in asked if q.factor is FactorKind.CO_SKILLS}
-        present = frozenset(context.co_skills)
-        sets: list[frozenset[str]] = []
-        named = frozenset(
-            skill for detail in details if (skill := self.scope.table.ids_by_folder.get(detail)) is not None
-        ) & frozenset(self.scope.neighbours)
-        if named - present:
-            sets.append(present | named)
-            # Absence is a level too: each name alone separates AND from OR and from suppressors.
-            sets += [present | {skill} for skill in sorted(named - present)[:8]] if len(named) > 1 else []
-        if EVERYTHING in details:
-            sets.append(present | frozenset(self.scope.neighbours))
-            # A set that was itself reached by sampling is not sampled from again.
-            reached_by_name = len(present) <= len(named) + len(context.used_before) + len(context.used_after)
-            sets += self._samples(present) if reached_by_name else []
-        return [replace(context, co_skills=tuple(sorted(chosen))) for chosen in sets if chosen != present]
-
-    def _samples(self, present: frozenset[str]) -> list[frozenset[str]]:
-        """Random subsets beside everything and nothing, for conditions that are not monotone in presence."""
-        names = list(self.scope.neighbours)
-        sizes = [size for size in (3, len(names) // 2) if 1 < size < len(names)]
-        return [present | frozenset(self.generator.sample(names, size)) for size in sizes]
-
-    def _levels(self, context: Context, asked: frozenset[Question]) -> list[Context]:
-        found: list[Context] = []
-        factors = {q.factor for q in asked}
-        if context.clock == NEUTRAL and FactorKind.CLOCK in factors and order(context) < 2:
-            found += [replace(context, clock=level) for level in self.scope.clocks if level != NEUTRAL]
-        if context.network == NEUTRAL and FactorKind.NETWORK in factors and order(context) == 0:
-            found += [replace(context, network=level) for level in self.scope.networks if level != NEUTRAL]
-        variables = sorted(q.detail for q in asked if q.factor is FactorKind.ENVIRONMENT)
-        if variables and not context.environment and order(context) == 0:
-            found.append(replace(context, environment=tuple((name, "1") for name in variables)))
-        missing = sorted(q.detail for q in asked if q.factor is FactorKind.HOST)
-        if missing and not context.answers and order(context) < 2:
-            found.append(replace(context, answers=tuple((path, "1\n") for path in missing[:200])))
+        screens = set(self._screens())
+        counted: frozenset[str] = frozenset()
+        chosen: list[Context] = []
+        for context, with_what in self.counters.items():
+            paths = with_what - {SESSION, AGENT}
+            if with_what and (context in screens or paths - counted):
+                chosen.append(context)
+            counted |= paths
+        found = []
+        for context in chosen:
+            driven = replace(context, horizon=self.far)
+            self.branches.parents.setdefault(driven, context)
+            found.append(self.spec(self.primary, driven))
         return found
 
+    def _screens(self) -> list[Context]:
+        """The neutral context, all histories, all neighbours, and both."""
+        base = self.neutral()
+        whole = tuple(sorted(self.scope.neighbours))
+        both = [base, replace(base, co_skills=whole)]
+        return [*both, *(self.branches.every(context) for context in both)]
 
-def order(context: Context) -> int:
-    """How many factors of a context are away from neutral."""
-    return sum(
-        (
-            context.history != NEUTRAL,
-            bool(context.co_skills),
-            bool(context.used_before or context.used_after),
-            context.clock != NEUTRAL,
-            context.network != NEUTRAL,
-            bool(context.environment),
-            bool(context.answers),
+    def mixed(self) -> list[EpisodeSpec]:
+        """Every pair of levels of two touched factors in some run, histories and neighbours by their screens.
+
+        Factors are those that the neutral run asked for: what comes up only behind a level of another was
+        varied there. Rows that the tree has run already are part of the array.
+        """
+        asked = frozenset(
+            q for context, one in self.branches.asked.items() if context.arguments == NEUTRAL for q in one
         )
-    )
+        factors = self._touched_levels(asked)
+        done = [
+            row
+            for context in self.branches.asked
+            if (row := _row(context, factors)) and _context(self.neutral(), row) == context
+        ]
+        rows = covering_rows(factors, done=done)
+        if len(rows) > MOST_MIXED:
+            self.found.assumptions.append(
+                f"{len(rows) - MOST_MIXED} combinations of levels of two touched factors "
+                f"({', '.join(factors)}) were not run together"
+            )
+        return [self.spec(self.primary, _context(self.neutral(), row)) for row in rows[:MOST_MIXED]]
+
+    def _touched_levels(self, asked: frozenset[Question]) -> dict[str, list[_Level]]:
+        scope, base = self.scope, self.neutral()
+        near = self.branches.asked.get(base, frozenset())
+        kinds = {question.factor for question in near}
+        found: dict[str, list[_Level]] = {}
+        if FactorKind.HISTORY in kinds:
+            screen = self.branches.every(base)
+            found["history"] = [(base.history, 0, ()), (screen.history, screen.phrasing, screen.mentions)]
+        present = {q.detail for q in asked if q.factor is FactorKind.CO_SKILLS}
+        ids = {scope.table.ids_by_folder.get(detail) for detail in present}
+        named = {skill for skill in ids if skill in scope.neighbours}
+        whole = scope.neighbours if EVERYTHING in present else tuple(filter(None, named))
+        if whole:
+            found["co_skills"] = [((),), (tuple(sorted(whole)),)]
+        if FactorKind.CLOCK in kinds:
+            found["clock"] = [(level,) for level in (NEUTRAL, *self.branches.clocks())]
+        if FactorKind.NETWORK in kinds:
+            found["network"] = [(level,) for level in scope.networks]
+        if FactorKind.ENVIRONMENT in kinds:
+            found["environment"] = [((),), *((pairs,) for pairs in self.branches.environments(near))]
+        missing = answers(q.detail for q in near if q.factor is FactorKind.HOST)
+        if missing:
+            found["answers"] = [((),), (missing,)]
+        return found
+
+    def draws(self) -> list[EpisodeSpec]:
+        """The neutral context again with other randomness, where the source compares a random number."""
+        if not self.scope.clues.draws or not any(self._acted(episode) for episode in self.found.episodes):
+            return []
+        spec = self.spec(self.primary, self.neutral())
+        return [replace(spec, variant=f"randomness:{number}") for number in range(DRAWS)]
+
+    def tell(self) -> None:
+        """State what rests on an assumption."""
+        scope, asked = self.scope, [q for one in self.branches.asked.values() for q in one]
+        if Question(FactorKind.CO_SKILLS) in asked and len(scope.neighbours) > 1:
+            self.found.assumptions.append(
+                "assumed (non-monotone): the skills folder was listed; every presence and absence of two "
+                "neighbours was run, conditions on more of them only in sets that were sampled"
+            )
+        if self.branches.truncated:
+            self.found.assumptions.append(
+                "not every combination of the neighbours that were looked up was run"
+            )
+        beyond = [count for count in scope.clues.counts if count > max(self.far, scope.horizon)]
+        if beyond and self.far and any(self.counters.values()):
+            self.found.assumptions.append(
+                f"the source compares something with {max(beyond)}, episodes end after {self.far} turns"
+            )
+        unknown = {
+            q.detail
+            for q in asked
+            if q.factor is FactorKind.CO_SKILLS
+            and q.detail != EVERYTHING
+            and q.detail not in scope.table.ids_by_folder
+        }
+        if unknown:
+            names = ", ".join(sorted(unknown)[:5])
+            self.found.assumptions.append(f"skills that are not in the registry were looked for: {names}")
+
+
+def _simplicity(episode: Episode) -> tuple[int, int, int]:
+    context = episode.spec.context
+    return order(context), len(context.co_skills), len(context.mentions)
+
+
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "history": ("history", "phrasing", "mentions"),
+    "co_skills": ("co_skills",),
+    "clock": ("clock",),
+    "network": ("network",),
+    "environment": ("environment",),
+    "answers": ("answers",),
+}
+
+
+def _row(context: Context, factors: dict[str, list[_Level]]) -> dict[str, _Level]:
+    """A context as a row of the array, or nothing where one of its levels is none of the factor's."""
+    row = {name: tuple(getattr(context, field) for field in _FIELDS[name]) for name in factors}
+    return row if all(row[name] in levels for name, levels in factors.items()) else {}
+
+
+def _context(base: Context, row: dict[str, _Level]) -> Context:
+    values = {
+        field: value for name, level in row.items() for field, value in zip(_FIELDS[name], level, strict=True)
+    }
+    return replace(base, **values)

@@ -24,6 +24,8 @@ from conjunct.model import (
     Violation,
 )
 
+MOST_TURNS = 64
+"""Turns of the longest episode."""
 MOST_LINES = 200
 """Actions of one run that are kept as lines beside a trigger."""
 
@@ -62,6 +64,14 @@ def _set_co_skills(context: Context, co_skills: Sequence[str]) -> Context:
         used_before=tuple(skill for skill in context.used_before if skill in kept),
         used_after=tuple(skill for skill in context.used_after if skill in kept),
     )
+
+
+def _set_mentions(context: Context, words: Sequence[str]) -> Context:
+    return replace(context, mentions=tuple(words))
+
+
+def _set_input_words(context: Context, words: Sequence[str]) -> Context:
+    return replace(context, input_words=tuple(words))
 
 
 def _set_environment(context: Context, pairs: Sequence[tuple[str, str]]) -> Context:
@@ -107,8 +117,12 @@ def _minimise(
 def _one_family(
     spec: EpisodeSpec, violation: Violation, histories: Sequence[str]
 ) -> Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], EpisodeSpec]:
-    """The same run with the one family that suffices, or as it is where none does by itself."""
-    singles = tuple(_with(spec, replace(spec.context, history=name)) for name in histories)
+    """The same run with the one family that suffices, or as it is where none does by itself.
+
+    A family goes before a word of the source: both may fire, and the family is what a user has.
+    """
+    plain = replace(spec.context, mentions=())
+    singles = tuple(_with(spec, replace(plain, history=name)) for name in histories)
     if not singles:
         return spec
     episodes = yield singles
@@ -144,6 +158,10 @@ def _reduce(
         spec = _with(spec, _set_environment(spec.context, variables))
         answers = yield from _minimise(spec, violation, spec.context.answers, _set_answers)
         spec = _with(spec, _set_answers(spec.context, answers))
+        mentions = yield from _minimise(spec, violation, spec.context.mentions, _set_mentions)
+        spec = _with(spec, _set_mentions(spec.context, mentions))
+        words = yield from _minimise(spec, violation, spec.context.input_words, _set_input_words)
+        spec = _with(spec, _set_input_words(spec.context, words))
         if spec.context == before:
             return spec
 
@@ -159,6 +177,12 @@ def _removals(context: Context) -> list[tuple[FactorKind, str, Context]]:
     if context.history != NEUTRAL:
         without = replace(context, history=NEUTRAL, phrasing=0)
         found.append((FactorKind.HISTORY, context.history, without))
+    for word in context.mentions:
+        others = [other for other in context.mentions if other != word]
+        found.append((FactorKind.HISTORY, word, _set_mentions(context, others)))
+    for word in context.input_words:
+        others = [other for other in context.input_words if other != word]
+        found.append((FactorKind.ARGUMENTS, word, _set_input_words(context, others)))
     for skill in context.co_skills:
         kind = FactorKind.CO_SKILLS
         if skill in context.used_before:
@@ -182,7 +206,11 @@ def _removals(context: Context) -> list[tuple[FactorKind, str, Context]]:
     return found
 
 
-def _describe(kind: FactorKind, level: str) -> str:
+def _describe(kind: FactorKind, level: str, *, absent: bool = False) -> str:
+    if absent:
+        return (
+            f"history does not mention {level}" if kind is FactorKind.HISTORY else f"{level} is not installed"
+        )
     if (kind, level) == (FactorKind.HISTORY, EVERY_HISTORY):
         return "history mentions several topics together"
     return {
@@ -208,14 +236,14 @@ def localise(spec: EpisodeSpec, violation: Violation, *, histories: Sequence[str
     if spec.context.history == EVERY_HISTORY:
         spec = yield from _one_family(spec, violation, histories)
     minimal = yield from _reduce(spec, violation)
-    fresh = _fresh(minimal)
+    fresh = fresh_runs(minimal)
     confirmed = yield fresh
     turns = [turn for episode in confirmed if (turn := first_turn(episode, violation)) is not None]
     hits = len(turns)
     factors: list[TriggerFactor] = []
     compared: tuple[str, tuple[str, ...]] = ("", ())
     for kind, level, without in _removals(minimal.context):
-        episodes = yield _fresh(_with(minimal, without))
+        episodes = yield fresh_runs(_with(minimal, without))
         still = sum(first_turn(episode, violation) is not None for episode in episodes)
         factors.append(
             TriggerFactor(
@@ -251,10 +279,12 @@ def localise(spec: EpisodeSpec, violation: Violation, *, histories: Sequence[str
 
 def sentence_of(factors: Sequence[TriggerFactor]) -> str:
     """The condition in words: the needed factors, or `always`."""
-    return " AND ".join(_describe(f.factor, f.level) for f in factors if f.needed) or "always"
+    return (
+        " AND ".join(_describe(f.factor, f.level, absent=f.absent) for f in factors if f.needed) or "always"
+    )
 
 
-def _fresh(spec: EpisodeSpec, runs: int = CONFIRMING_RUNS) -> tuple[EpisodeSpec, ...]:
+def fresh_runs(spec: EpisodeSpec, runs: int = CONFIRMING_RUNS) -> tuple[EpisodeSpec, ...]:
     """The same run with other canaries, pids and randomness, as often as a trigger is confirmed."""
     return tuple(
         replace(
@@ -271,19 +301,23 @@ def replay_plan(spec: EpisodeSpec, runs: int) -> list[tuple[str, tuple[EpisodeSp
     """(What is removed, fresh runs) for a minimal trigger: nothing removed first, then each element."""
     arms = [("", spec.context)]
     arms += [(_describe(kind, level), without) for kind, level, without in _removals(spec.context)]
-    return [(removed, _fresh(_with(spec, context), runs)) for removed, context in arms]
+    return [(removed, fresh_runs(_with(spec, context), runs)) for removed, context in arms]
 
 
 def _delay(
     spec: EpisodeSpec, violation: Violation, late: int
 ) -> Generator[tuple[EpisodeSpec, ...], tuple[Episode, ...], tuple[str, int]]:
-    """Tell "from turn k on" from "at the k-th call": ask for the skill for the first time only at turn k."""
+    """Tell "from turn k on" from "at the k-th call": ask for the skill for the first time only at turn k.
+
+    Or, where as many calls would not fit into the longest episode, as late as they do fit.
+    """
     first = spec.context.first_use
-    moved = replace(spec.context, first_use=late, horizon=max(spec.context.horizon, 2 * late))
-    (episode,) = yield (_with(spec, moved),)
-    seen = first_turn(episode, violation)
     calls = late - first + 1
-    if seen is not None and seen >= late + calls - 1 and calls > 1:
+    start = min(late, MOST_TURNS - calls + 1)
+    horizon = min(max(spec.context.horizon, start + late), MOST_TURNS)
+    (episode,) = yield (_with(spec, replace(spec.context, first_use=start, horizon=horizon)),)
+    seen = first_turn(episode, violation)
+    if seen is not None and seen >= start + calls - 1 > late:
         return f"call >= {calls}", late
     return f"turn >= {late}", late
 
