@@ -150,3 +150,26 @@ def score(report: Path, labels: Path, form: str) -> None:
     click.echo("\n".join(table_lines(rows(scored))))
     for line in disagreements(scored):
         click.echo(f"- {line}")
+
+
+@bench.command()
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.option("--labels", type=_FOLDER, help="Ground truth. Default: DIR.labels.json.")
+@click.option("--most", type=click.IntRange(1), help="Only so many adversaries.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
+def verify(folder: Path, labels: Path | None, most: int | None, workers: int | None, form: str) -> None:
+    """Run each planted trigger of a built registry, and each part of it: are the labels of DIR true?"""
+    from conjunct.bench.build import labels_path, twins_path
+    from conjunct.bench.tables import rows_json, table_lines
+    from conjunct.bench.truth import read_truth
+    from conjunct.bench.verify import verified_remarks, verified_rows
+    from conjunct.bench.verify import verify as verified_by
+
+    truth = read_truth(labels or labels_path(folder))
+    checked = verified_by(folder, truth, twins=twins_path(folder), most=most, workers=workers)
+    rows, remarks = verified_rows(checked), verified_remarks(checked)
+    if form == "json":
+        click.echo(rows_json(rows, remarks))
+    else:
+        click.echo("\n".join([*table_lines(rows), *(f"- {line}" for line in remarks)]))

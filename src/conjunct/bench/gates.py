@@ -6,6 +6,7 @@ deterministic. Tuning used seeds from 9000 on; recorded results start at seed 0.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,12 +29,12 @@ REPEATS = (1, 3, 10, 30)
 """Repeats of each cell for which the published gate is measured."""
 
 
-def drive(search: PooledSearch, batch: Batch) -> None:
-    """Give the search the outcomes that the batch draws, until it ends."""
+def drive(search: PooledSearch, batch: Batch, *, screening: float = math.inf) -> None:
+    """Give the search the outcomes that the batch draws, until it ends or has screened enough."""
     work = search.run()
     try:
         runs = next(work)
-        while True:
+        while search.spent_on["screening"] <= screening:
             runs = work.send(batch.outcomes(runs))
     except StopIteration:
         return

@@ -79,3 +79,36 @@ def gates(
         workers=workers,
         told=click.echo,
     )
+
+
+@click.command()
+@click.option(
+    "--batches",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Batches of six triggers for each order and each checked budget.",
+)
+@click.option(
+    "--skills", type=click.IntRange(1), default=1200, show_default=True, help="Skills of each registry."
+)
+@seed_option
+@workers_option
+@results_option
+def power(batches: int, skills: int, seed: int, workers: int, results: Path) -> None:
+    """Smallest trigger rate found with 90 % power against budget, and whether stated rates hold.
+
+    Triggers of known rates are planted, for each order and depth. Those planted at exactly the rate that the
+    coverage statement says this budget could have seen must be missed no more often than it says.
+    """
+    one_thread_each()
+    from conjunct.bench.power import ORDERS, calibration, power_curve
+    from conjunct.bench.results import record_part
+
+    path = results / "power.json"
+    common = {"batches": batches, "seed": seed, "skills": skills, "workers": workers}
+    for order in ORDERS:
+        record_part(path, order, power_curve(order, **common))
+        click.echo(f"{order}: {batches} batches")
+    record_part(path, "calibration", calibration(**common))
+    click.echo(f"calibration: {batches} batches")

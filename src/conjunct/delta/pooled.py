@@ -13,6 +13,7 @@ import numpy as np
 
 from conjunct.delta.confirm import Confirmation, ConfirmRule, combined_e_value, confirm
 from conjunct.delta.evidence import MARGIN, e_bh
+from conjunct.delta.unseen import smallest_rate_shown
 from conjunct.plan.bisect import BisectRule, Conjunction, look_at, reduce_pool
 from conjunct.plan.pools import Flags, PoolRuns, PoolScope, Screen, one_run, together
 from conjunct.plan.retest import LEAST_BASE, Noise, OwnEffects, RetestRule, Suspect, retest
@@ -71,9 +72,9 @@ class Blindness:
     """What a clean result leaves open: rates of second-order triggers that could have been missed."""
 
     typical: float
-    """Smallest rate at full attention that half of all triples would have shown, missed with `miss`."""
+    """Smallest rate at full attention that a trigger on a triple drawn evenly shows but for `miss`."""
     worst: float
-    """The same for 99 % of all triples; 1.0 where they were not looked at."""
+    """The same for the triple that 99 % of all were looked at more than; 1.0 where it was not looked at."""
     looked_at: float
     """Share of the triples (candidate, neighbour, history) looked at once or more."""
     miss: float
@@ -161,11 +162,24 @@ class PooledSearch:
             )
         else:
             power = float(np.min(self.noise.sensitivity))
-            typical, worst = (
-                float(min(1.0, -np.log(miss) / max(float(np.quantile(looks, 1.0 - share)) * power, 1e-9)))
-                for share in (0.5, 0.99)
-            )
+            typical = smallest_rate_shown(looks * power, miss=miss)
+            worst = smallest_rate_shown([float(np.quantile(looks, 0.01)) * power], miss=miss)
         return Blindness(typical, worst, float(np.mean(looks > 0)), miss)
+
+    def smallest_rate(self, candidate: int, *, miss: float = 0.05) -> float:
+        """`Blindness.typical` for the triples of one candidate: what its coverage statement tells."""
+        row = self.scope.candidates.index(candidate)
+        others = np.array(self.scope.beside) != candidate
+        if self._tally.noisy.any():
+            return self.blindness(miss=miss).typical
+        looks = self._screen.clean[row][others] * float(np.min(self.noise.sensitivity))
+        return smallest_rate_shown(looks, miss=miss)
+
+    def looked_at(self, candidate: int) -> tuple[int, int]:
+        """Triples (candidate, neighbour, history) looked at cleanly once or more, and all of them."""
+        row = self.scope.candidates.index(candidate)
+        looks = self._screen.clean[row][np.array(self.scope.beside) != candidate]
+        return int((looks > 0).sum()), int(looks.size)
 
     def _finding(self, candidate: int) -> Finding:
         best = max(self.attempts[candidate], key=lambda attempt: attempt.e)

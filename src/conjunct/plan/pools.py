@@ -201,9 +201,12 @@ class Screen:
 
     def drop(self, skill: int) -> None:
         """Use `skill` no more (it is decided); it stays present as a neighbour."""
-        if skill not in self.dropped:
-            self.dropped.add(skill)
-            self._rounds.clear()
+        self.dropped.add(skill)
+        for left in self._rounds.values():
+            # The round goes on without it: cut anew, it would look at some triples twice and at others not.
+            left.groups[left.groups == skill] = self.scope.skills
+            alive = (left.groups < self.scope.skills).any(axis=1)
+            left.cells = left.cells[alive[left.cells[:, 0]]]
 
     @property
     def exhausted(self) -> bool:
