@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from conjunct.model import Compilation, FactorKind, LookUp, ReachSet, Skill, Turn
 from conjunct.plan.carriers import EVERYTHING
@@ -22,7 +23,7 @@ class EpisodeView:
         reach: Mapping[str, ReachSet],
     ) -> None:
         self._installed = {skill.name: skill for skill in installed}
-        self._registry_names = registry_names
+        self._registry_names = tuple(registry_names)
         self._history_text = history_text.casefold()
         self._said = ""
         self._compilations = compilations
@@ -106,19 +107,25 @@ class EpisodeView:
         return self._reach[skill.id]
 
     def _names_in(self, text: str) -> list[str]:
-        """Registry names that the text names as a skill: hyphenated words, quoted, or next to "skill"."""
-        found: list[tuple[int, str]] = []
-        folded = text.casefold()
-        for name in self._registry_names:
-            start = folded.find(name.casefold())
-            if start < 0:
-                continue
-            pattern = rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])"
-            if "-" not in name:
-                pattern = (
-                    rf"[`\"']{re.escape(name.casefold())}[`\"']|{pattern}(?= skill)|(?<=skill ){pattern}"
-                )
-            match = re.search(pattern, folded)
-            if match:
-                found.append((match.start(), name))
-        return [name for _, name in sorted(found)]
+        return list(names_in(text, self._registry_names))
+
+
+@lru_cache(maxsize=1024)
+def names_in(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Which names the text uses as those of skills: hyphenated words, quoted, or next to "skill".
+
+    The same requests come again in every context, and a registry may have a thousand names.
+    """
+    found: list[tuple[int, str]] = []
+    folded = text.casefold()
+    for name in names:
+        start = folded.find(name.casefold())
+        if start < 0:
+            continue
+        pattern = rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])"
+        if "-" not in name:
+            pattern = rf"[`\"']{re.escape(name.casefold())}[`\"']|{pattern}(?= skill)|(?<=skill ){pattern}"
+        match = re.search(pattern, folded)
+        if match:
+            found.append((match.start(), name))
+    return tuple(name for _, name in sorted(found))
