@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +39,10 @@ class Seen:
 
     @classmethod
     def of(cls, look: os.stat_result, *, hides: bool = False) -> Seen:
-        """From what `stat` says. Size and times of a folder say nothing: what is in it is told by itself."""
+        """From what `stat` says. The size of a folder says nothing: what is in it is told by itself."""
         kind = stat.S_IFMT(look.st_mode)
         if stat.S_ISDIR(look.st_mode):
-            return cls(kind, look.st_mode, 0, 0, 0, 0, hides)
+            return cls(kind, look.st_mode, 0, 0, look.st_mtime_ns, look.st_ctime_ns, hides)
         return cls(kind, look.st_mode, look.st_size, look.st_ino, look.st_mtime_ns, look.st_ctime_ns)
 
 
@@ -203,20 +204,50 @@ class WorldFiles:
             seen.update({path: None for path in self._base if path not in now})
         for place, folder in self._writable.items():
             _scan(folder, place, seen)
+        for place in (self._home, *self._writable):
+            look = self._look(place, follow=True)
+            if look is not None:
+                seen[place] = Seen.of(look)
         return seen
 
     def changed(self, before: Snapshot, after: Snapshot) -> tuple[FileEffect, ...]:
         """The effects that lead from one snapshot to the next, in an order in which they can be applied."""
         removals, additions = [], []
-        for path in sorted(set(before) | set(after)):
+        changed_in: set[str] = set()
+        # In the order in which things were made, which a listing shows: it has to be so again after a replay.
+        for path in (*sorted(set(before) - set(after)), *after):
             old, new = before.get(path, self._base.get(path)), after.get(path)
             if path in before and path in after and old == new:
                 continue
             if new is None or _replaced(old, new) or (new.hides and not (old and old.hides)):
                 removals.append(FileEffect(path, EffectKind.DELETED))
+                changed_in.add(path.rpartition("/")[0])
             if new is not None and not self._was_there(path, old, new):
                 additions += self._addition(path, new)
-        return (*removals, *additions)
+                if old is None and self.original_look(path) is None:
+                    changed_in.add(path.rpartition("/")[0])
+        return (*removals, *additions, *self._retimed(before, after, changed_in))
+
+    def _retimed(self, before: Snapshot, after: Snapshot, changed_in: set[str]) -> Iterator[FileEffect]:
+        """Folders whose time was set, or in which something was made and removed again for the first time."""
+        for path, new in after.items():
+            if new is None or not stat.S_ISDIR(new.kind):
+                continue
+            old = before.get(path, self._base.get(path)) or self.original_look(path)
+            if is_fresh(new):
+                changed = path not in changed_in and old is not None and not is_fresh(old)
+            else:
+                changed = old is None or old.modified_ns != new.modified_ns
+            if changed:
+                mode, moment = stat.S_IMODE(new.mode), 0 if is_fresh(new) else new.modified_ns
+                yield FileEffect(path, EffectKind.FOLDER, mode=mode, modified_ns=moment)
+
+    def original_look(self, path: str) -> Seen | None:
+        """What the layers have at a path of the home folder, a last link not followed."""
+        for layer in self._layers if path.startswith(self._home + "/") else ():
+            with contextlib.suppress(OSError):
+                return Seen.of(os.lstat(layer / path[len(self._home) + 1 :]))
+        return None
 
     def special(self, before: Snapshot, after: Snapshot) -> tuple[str, ...]:
         """Sockets, named pipes and the like that are new: they cannot be made again from a record."""
@@ -285,6 +316,8 @@ class WorldFiles:
                 self._make_folders(effect.path)
                 with self._folder(effect.path) as descriptor:
                     os.fchmod(descriptor, effect.mode)
+                    moment = effect.modified_ns or time.time_ns()
+                    os.utime(descriptor, ns=(moment, moment))
             else:
                 self._remove(effect.path)
                 parent, _, name = effect.path.rpartition("/")
@@ -324,8 +357,10 @@ class WorldFiles:
 
 
 def _replaced(old: Seen | None, new: Seen) -> bool:
-    """Whether something of another kind stands where `old` stood."""
-    return old is not None and old.kind != new.kind
+    """Whether something else stands where `old` stood: of another kind, or another file of that name."""
+    if old is None or old.kind != new.kind:
+        return old is not None
+    return stat.S_ISREG(new.kind) and bool(old.inode and new.inode) and old.inode != new.inode
 
 
 def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
@@ -335,7 +370,8 @@ def _scan(folder: Path, place: str, into: dict[str, Seen | None]) -> None:
         real, shown = waiting.pop()
         try:
             with os.scandir(real) as entries:
-                found = list(entries)
+                # The disk of an episode lists what was made last first.
+                found = list(entries)[::-1]
         except OSError:
             # Nested beyond what a path can name: told as something that cannot be made again.
             into[f"{shown}/..."] = Seen(0, 0, 0, 0, 0, 0)

@@ -24,15 +24,18 @@ LINKS = 40
 
 def describe(look: Seen, content: str) -> str:
     """The text for one object that is no link."""
-    if stat.S_ISDIR(look.kind):
-        return f"folder {stat.S_IMODE(look.mode):o} {content}"
     age = "fresh" if is_fresh(look) else str(look.modified_ns)
+    if stat.S_ISDIR(look.kind):
+        return f"folder {stat.S_IMODE(look.mode):o} {age} {content}"
     return f"{look.kind:o} {stat.S_IMODE(look.mode):o} {age} {content}"
 
 
-def listing_digest(names: Iterable[tuple[str, bool]]) -> str:
-    """The text for the entries of a folder: (name, whether it is a folder), in any order."""
-    return hashlib.sha256(repr(sorted(names)).encode("utf-8", "surrogateescape")).hexdigest()
+def listing_digest(names: Iterable[tuple[str, bool]], made: Sequence[str] = ()) -> str:
+    """The text for the entries of a folder: (name, whether it is a folder), in any order.
+
+    `made`: those of them that the episode made, in the order in which it did: a listing shows it.
+    """
+    return hashlib.sha256(repr((sorted(names), list(made))).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def content_digest(content: bytes | None) -> str:
@@ -73,23 +76,36 @@ class Fingerprints:
             return self._everything(snapshot)
         if not path.startswith("/"):
             return "constant"
-        return self._present(path, mode, LINKS)
+        return self._present(path, mode, LINKS, snapshot)
 
-    def _present(self, path: str, mode: TouchMode, links: int) -> str:
+    def _present(self, path: str, mode: TouchMode, links: int, snapshot: Snapshot) -> str:
         look = self._files.look(path)
         if look is None:
             return ABSENT
         if stat.S_ISLNK(look.kind):
             target = self._files.target(path)
-            further = self._present(joined(path, target), mode, links - 1) if links else "loop"
+            further = self._present(joined(path, target), mode, links - 1, snapshot) if links else "loop"
             return f"link {target} -> {further}"
         if stat.S_ISDIR(look.kind):
-            return describe(look, listing_digest(self._files.entries(path)))
+            return describe(look, listing_digest(self._files.entries(path), self.made_in(path, snapshot)))
         if not stat.S_ISREG(look.kind):
             return describe(look, "special")
         if mode is TouchMode.STAT:
             return describe(look, str(look.size))
         return describe(look, content_digest(self._files.read(path)))
+
+    def made_in(self, path: str, snapshot: Snapshot) -> list[str]:
+        """Names in a folder that the layers do not have, in the order in which they were made."""
+        prefix = path.rstrip("/") + "/"
+        return [
+            changed[len(prefix) :]
+            for changed, look in snapshot.items()
+            if look is not None
+            and changed.startswith(prefix)
+            and "/" not in changed[len(prefix) :]
+            and not self._files.is_place(changed)
+            and self._files.original_look(changed) is None
+        ]
 
     def _everything(self, snapshot: Snapshot) -> str:
         """The state of all that can differ between two worlds: layers by their digest, and every change."""
@@ -174,7 +190,8 @@ class _Earlier:
             further = "loop" if not links else ABSENT if inner is None else self._at(inner, mode, links - 1)
             return f"link {target} -> {further}"
         if stat.S_ISDIR(look.kind):
-            return describe(look, listing_digest(self._entries(path)))
+            made = self._prints.made_in(path, self._snapshot)
+            return describe(look, listing_digest(self._entries(path), made))
         if not stat.S_ISREG(look.kind):
             return describe(look, "special")
         if mode is TouchMode.STAT:

@@ -35,6 +35,8 @@ class UnstartedWorld:
         self._contents: dict[str, bytes] = {}
         self._targets: dict[str, str] = {}
         self._parents: set[str] = set()
+        self._freshened: set[str] = set()
+        """Folders in which something was made or removed."""
         self._bytes = 0
         for path, content, modified in first.placed:
             self._plain(path)
@@ -99,7 +101,10 @@ class UnstartedWorld:
             further = self._state(joined(path, target), mode, links - 1, reading) if links else "loop"
             return f"link {target} -> {further}"
         if stat.S_ISDIR(look.kind):
-            return describe(look, listing_digest(self._entries(place, look, reading).items()))
+            names = self._entries(place, look, reading)
+            if place in self._freshened:
+                look = folder_look(stat.S_IMODE(look.mode))
+            return describe(look, listing_digest(names.items(), self._made_in(place)))
         if not stat.S_ISREG(look.kind):
             return describe(look, "special")
         if mode is TouchMode.STAT:
@@ -123,6 +128,18 @@ class UnstartedWorld:
                     else:
                         names[name] = stat.S_ISDIR(seen.kind)
         return names
+
+    def _made_in(self, place: str) -> list[str]:
+        """Names in a folder that the layers do not have, in the order in which they were made."""
+        prefix = place.rstrip("/") + "/"
+        return [
+            changed[len(prefix) :]
+            for changed, look in self._changes.items()
+            if look is not None
+            and changed.startswith(prefix)
+            and "/" not in changed[len(prefix) :]
+            and self._first.lower(changed) is None
+        ]
 
     def _is_fresh_folder(self, place: str) -> bool:
         """Whether a folder was made in this episode where the layers show none."""
@@ -238,6 +255,13 @@ class UnstartedWorld:
                     raise CannotTell(path)
                 self._make_folders(path)
                 self._note(path, folder_look(effect.mode, hides=self._hides(path)))
+                self._freshened.add(path)
+                if effect.modified_ns:
+                    self._freshened.discard(path)
+                    mode = stat.S_IFDIR | effect.mode
+                    hides = self._hides(path)
+                    now = time.time_ns()
+                    self._note(path, Seen(stat.S_IFDIR, mode, 0, 0, effect.modified_ns, now, hides))
             else:
                 self._remove(path)
                 self._make_folders(path.rpartition("/")[0])
@@ -282,14 +306,18 @@ class UnstartedWorld:
         self._contents[path] = content
 
     def _note(self, path: str, look: Seen | None) -> None:
+        parent = path.rpartition("/")[0] or "/"
+        if (self._look(path) is None) != (look is None):
+            self._freshened.add(parent)
         self._changes[path] = look
-        self._parents.add(path.rpartition("/")[0] or "/")
+        self._parents.add(parent)
         if len(self._changes) > _MOST_CHANGES:
             raise CannotTell(path)
 
     def _remove(self, path: str) -> None:
         if self._look(path) is None:
             return
+        self._freshened.add(path.rpartition("/")[0] or "/")
         below = [one for one in self._changes if one == path or one.startswith(path + "/")]
         for one in below:
             del self._changes[one]

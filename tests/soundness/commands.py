@@ -1,0 +1,125 @@
+"""One command of a generated skill in a few worlds, without agent and plan: cheap enough for many guards.
+
+Each context's world runs the command once for every turn, for real; then twice more with the memo. Wherever
+what the real run asked does not tell two contexts apart, their answers must be equal, and the memo's answers
+must be those of the real runs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from conjunct.battery import all_wordings, load_battery
+from conjunct.model import NEUTRAL, Context, Skill, Trace
+from conjunct.plan.carriers import CarrierTable, Question, questions
+from conjunct.run.memo import Memo
+from conjunct.run.store import Store
+from conjunct.run.tools import EpisodeTools
+from conjunct.skills import read_registry
+from conjunct.world.runtime import Runtime, ensure_runtime
+from conjunct.world.spec import Command, Limits, WorldSpec
+from conjunct.world.world import open_world
+from soundness.enumeration import HISTORIES, SETS, TURNS, Outcome, shown, tells
+from soundness.guards import SKILL
+from soundness.recipes import Recipe, write_registry
+
+Answers = tuple[str, ...]
+"""What the command printed in each turn: whether its guard held."""
+CONTEXTS = 3
+ROUNDS = 2
+"""Episodes of each context with the memo: the first learns, the second must give the same."""
+
+
+@cache
+def _runtime() -> Runtime:
+    return ensure_runtime()
+
+
+@cache
+def _files(history: str) -> tuple[tuple[str, str], ...]:
+    return all_wordings(next(one for one in load_battery().histories if one.id == history)).files
+
+
+def examine_command(recipe: Recipe, folder: Path, *, most: int = CONTEXTS) -> Outcome:
+    """Run the guard of a recipe in `most` contexts drawn by its seed, the neutral one among them."""
+    outcome = Outcome(recipe)
+    registry = read_registry(write_registry(recipe, folder / "registry", tell=True))
+    skills = {skill.id: skill for skill in registry.skills}
+    draw = random.Random(f"commands:{recipe.seed}")
+    neutral, *others = [Context(horizon=TURNS, history=h, co_skills=s) for h in HISTORIES for s in SETS]
+    contexts = [neutral, *draw.sample(others, most - 1)]
+    table = _table(tuple(skills))
+    store = Store(folder / "memo.sqlite")
+    real: dict[Context, tuple[Answers, frozenset[Question]]] = {}
+    for context in contexts:
+        tools = _episode(context, skills, memo=None)
+        outcome.contexts += 1
+        if tools.undetermined:
+            outcome.void += 1
+            continue
+        trace = Trace(touches=tuple(tools.touches), commands=tuple(tools.commands))
+        real[context] = (_answers(tools), questions(trace, table, own=frozenset({SKILL})))
+        outcome.firing += any("held" in answer for answer in _answers(tools))
+        outcome.unsure += tuple(reason for command in tools.commands for reason in command.assumed)
+    outcome.scope = len(real)
+    for context, (answers, asked) in real.items():
+        for other, (others_answers, _) in real.items():
+            if other != context and tells(context, asked, other, table.ids_by_folder):
+                outcome.compared += 1
+                if answers != others_answers:
+                    outcome.wrong.append(
+                        f"{shown(context)} settles {shown(other)}: {answers}, but for real {others_answers}"
+                    )
+    for _ in range(ROUNDS):
+        for context, (answers, _) in real.items():
+            memo = Memo(store, _spec(context, skills), (skills[SKILL].digest,), "soundness")
+            tools = _episode(context, skills, memo=memo)
+            outcome.memo_hits += memo.hits
+            outcome.compared += 1
+            if _answers(tools) != answers and not tools.undetermined:
+                outcome.wrong.append(f"memo in {shown(context)}: {_answers(tools)}, but for real {answers}")
+    store.close()
+    return outcome
+
+
+def _answers(tools: EpisodeTools) -> Answers:
+    return tuple(command.stdout if command.status == 0 else "failed" for command in tools.commands)
+
+
+def _spec(context: Context, skills: dict[str, Skill]) -> WorldSpec:
+    installed = tuple(skills[name] for name in sorted({SKILL, *context.co_skills}))
+    return WorldSpec(
+        comparison=SKILL,
+        installed=installed,
+        home_files=_files(context.history),
+        limits=replace(Limits(), command_seconds=20.0),
+    )
+
+
+def _episode(context: Context, skills: dict[str, Skill], *, memo: Memo | None) -> EpisodeTools:
+    spec = _spec(context, skills)
+    script = f"{spec.layout.skills}/{SKILL}/scripts/run.sh"
+    with open_world(spec, runtime=_runtime()) as world:
+        tools = EpisodeTools(world, memo=memo, inputs=(), argument_set=0)
+        for turn in range(1, context.horizon + 1):
+            tools.begin(turn)
+            tools.run(
+                Command(("sh", script), spec.layout.workspace, turn, 0, skill=SKILL, file="SKILL.md", line=8)
+            )
+            world.end_turn(turn, "Once more, please.", "Done.")
+        tools.undetermined += world.finish().undetermined
+    return tools
+
+
+def _table(skills: Sequence[str]) -> CarrierTable:
+    layout = WorldSpec().layout
+    return CarrierTable(
+        home=layout.home,
+        skills_folder=layout.skills,
+        history_paths=frozenset(f"{layout.home}/{path}" for path, _ in _files(NEUTRAL)),
+        ids_by_folder={name: name for name in skills},
+    )
