@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.reskin import reskin
-from acceptance.vetting import DATA, EXAMPLES, Vetted, copy_of, once, skills_in, vet
+from acceptance.vetting import DATA, EXAMPLES, Vetted, copy_of, copy_of_store, once, skills_in, vet
 
 
 @pytest.fixture(scope="session")
@@ -19,13 +19,16 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Vetted:
 
 
 @pytest.fixture(scope="session")
-def twins(tmp_path_factory: pytest.TempPathFactory) -> Vetted:
-    """The example registry with the benign twin in the place of each adversary."""
+def twins(tmp_path_factory: pytest.TempPathFactory, examples: Vetted) -> Vetted:
+    """The example registry with the benign twin in the place of each adversary.
+
+    As in a deployment, what the store knows of unchanged packages is not run again.
+    """
 
     def make(folder: Path) -> Vetted:
         registry = copy_of(skills_in(EXAMPLES), folder / "registry")
         copy_of(skills_in(DATA / "twins"), registry, source=DATA / "twins")
-        return vet(registry, folder / "runs.sqlite")
+        return vet(registry, copy_of_store(examples.store, folder / "runs.sqlite"))
 
     return once(tmp_path_factory, "twins", make)
 

@@ -6,9 +6,11 @@ import fcntl
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,13 @@ def copy_of(names: Sequence[str], folder: Path, *, source: Path = EXAMPLES) -> P
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(source / name, folder / name)
     return folder
+
+
+def copy_of_store(store: Path, place: Path) -> Path:
+    """A store with everything that `store` has recorded."""
+    with closing(sqlite3.connect(store)) as source, closing(sqlite3.connect(place)) as target:
+        source.backup(target)
+    return place
 
 
 def skills_in(folder: Path) -> list[str]:
