@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.vetting import EXAMPLES, copy_of_store, once, vet
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 TINY = ("meeting-notes", "json-tidy")
@@ -63,13 +65,19 @@ def commit(folder: Path, *more: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository root, rebuilt of links and a copy of the examples: what commands write stays there."""
+    """The repository root, rebuilt of links and a copy of the examples: what commands write stays there.
+
+    Its store knows the runs of the examples already, so that each page does not make them all again.
+    """
     folder = tmp_path_factory.mktemp("root")
     shutil.copytree(ROOT / "examples", folder / "examples")
     commit(folder)
     for entry in ROOT.iterdir():
         if entry.name not in (".conjunct", ".git", "examples"):
             (folder / entry.name).symlink_to(entry)
+    known = once(tmp_path_factory, "examples", lambda at: vet(EXAMPLES, at / "runs.sqlite"))
+    (folder / ".conjunct").mkdir()
+    copy_of_store(known.store, folder / ".conjunct" / "runs.sqlite")
     return folder
 
 
