@@ -42,6 +42,8 @@ class Join:
     paths: tuple[str, ...]
     context: Context
     """History, clock, network and arguments under which the two meet; holds no skills."""
+    reader_only: bool = False
+    """Seen from the reader's side only: the writer stands for others that leave the same."""
 
 
 def footprint(skill: str, episodes: Iterable[Episode], *, ignore: Collection[str] = ()) -> Footprint:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conjunct.model import TouchMode
 from conjunct.plan.joins import Footprint, Join
@@ -21,7 +21,10 @@ POPULAR = 30
 HARMLESS_READERS = 4
 """Readers run in each popular place, where neither side can do anything sensitive."""
 PARTNERS = 24
-"""Writers of different kinds with which a reader is run in popular places, where one of them is sensitive."""
+"""Kinds of writers with which a reader that can do something sensitive is run in popular places, at most."""
+PAIRS = 200
+"""Pairs of such readers in popular places that are aimed at in one registry."""
+_LEAST_PARTNERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +58,23 @@ def worth_running(
     chosen: list[Join] = []
     readers: Counter[tuple[str, ...]] = Counter()
     partners: Counter[str] = Counter()
+    dangerous = {reader for reader, _ in classes if reader in sensitive}
+    most = min(PARTNERS, max(_LEAST_PARTNERS, PAIRS // max(1, len(dangerous))))
     for (reader, _), members in sorted(classes.items(), key=lambda one: _draw(seed, *one[0])):
         paths = members[0].paths
         if reader not in candidates and _left_already(members[0], known, there):
             continue
-        harmful = [pair for pair in members if {reader, pair.writer} & set(sensitive)]
-        if harmful:
-            if partners[reader] >= PARTNERS:
+        # Who acts on what was left is the reader; what the writer does does not depend on who comes after it.
+        if reader in dangerous:
+            if partners[reader] >= most:
                 continue
             partners[reader] += 1
         else:
             if readers[paths] >= HARMLESS_READERS:
                 continue
             readers[paths] += 1
-        chosen.append(min(harmful or members, key=lambda pair: _draw(seed, pair.writer, pair.reader)))
+        one = min(members, key=lambda pair: _draw(seed, pair.writer, pair.reader))
+        chosen.append(replace(one, reader_only=True))
     run = sorted([*rare, *chosen], key=lambda pair: (pair.writer, pair.reader))
     return Partners(tuple(run), _told(common, chosen, candidates))
 
@@ -152,7 +158,7 @@ def _told(
         name: (
             f"{made[name]} of {others[name]} meetings with other skills in common places were run "
             f"({', '.join(path for path, _ in places[name].most_common(2))}): one writer stands for those "
-            "that leave the same there, a few readers for all where neither side can do anything sensitive",
+            "that leave the same there, a few readers for those that can do nothing sensitive",
         )
         for name in sorted(others)
         if name in candidates and made[name] < others[name]
