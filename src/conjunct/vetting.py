@@ -257,10 +257,11 @@ class Vetting:
         """For each joined pair, the writer used before the reader, seen from each candidate's side."""
         starts: dict[str, list[Context]] = {}
         for pair in pairs:
-            for name, other, role in (
+            sides = (
                 (pair.reader, pair.writer, "used_before"),
                 (pair.writer, pair.reader, "used_after"),
-            ):
+            )
+            for name, other, role in sides[:1] if pair.reader_only and pair.reader in self.found else sides:
                 if name in self.found:
                     context = replace(pair.context, co_skills=(other,), **{role: (other,)})  # type: ignore[arg-type]
                     starts.setdefault(name, []).append(context)
