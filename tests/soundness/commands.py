@@ -111,7 +111,7 @@ def _episode(context: Context, skills: dict[str, Skill], *, memo: Memo | None) -
                 Command(("sh", script), spec.layout.workspace, turn, 0, skill=SKILL, file="SKILL.md", line=8)
             )
             world.end_turn(turn, "Once more, please.", "Done.")
-        tools.undetermined += world.finish().undetermined
+        tools.end(world.finish())
     return tools
 
 

@@ -250,7 +250,7 @@ TESTS: tuple[Test, ...] = (
         "order-of-a-folder",
         "turn",
         f'd={STATE}/o"; mkdir -p "$d"; [ -e "$d/a" ] || {{ echo 1 > "$d/a"; echo 1 > "$d/b"; }}\n'
-        'f=$(ls -U "$d" | head -1); rm "$d/$f"; echo 1 > "$d/$f"; [ "$f" = a ]',
+        'f=$(ls -U "$d" | tail -1); rm "$d/$f"; echo 1 > "$d/$f"; [ "$f" = a ]',
     ),
     Test(
         "time-of-access",

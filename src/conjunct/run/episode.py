@@ -35,7 +35,7 @@ from conjunct.model import (
     Utterance,
     Violation,
 )
-from conjunct.plan.explore import ALL_PHRASINGS, COVERAGE
+from conjunct.plan.scope import ALL_PHRASINGS, COVERAGE
 from conjunct.run.forced import as_forced, last_step
 from conjunct.run.lazy_world import LazyWorld
 from conjunct.run.memo import Memo
@@ -264,15 +264,16 @@ class EpisodeRunner:
                 break
             answer = "\n".join(utterance.text for utterance in tools.utterances[said:])
             world.end_turn(number, turn.text, answer)
-        record = world.finish()
+        tools.end(world.finish())
         return Trace(
             utterances=tuple(tools.utterances),
-            actions=(*tools.actions, *record.actions),
+            actions=tuple(tools.actions),
             touches=tuple(tools.touches),
             look_ups=tuple(view.look_ups),
             commands=tuple(tools.commands),
             activated=tuple(tools.activated),
-            undetermined=(*dict.fromkeys([*tools.undetermined, *record.undetermined]),),
+            undone=tuple(getattr(agent, "undone", ())),
+            undetermined=(*dict.fromkeys(tools.undetermined),),
         )
 
 

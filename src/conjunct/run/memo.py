@@ -2,7 +2,9 @@
 
 The key is everything handed to the command; below it lie entries, each with the objects that one run touched
 (absent ones and listings too) and a fingerprint of their state. An entry is used only after a second real run
-from the same state gave the same output, status and file changes; one that differed is never used.
+from the same state gave the same output, status and file changes; one that differed is never used. Where
+random numbers were drawn, more runs have to agree; where it is not known in full what a command could see,
+nothing is kept.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Protocol
 from conjunct.model import Action
 from conjunct.run.codec import decode, encode
 from conjunct.run.store import Store
-from conjunct.world.spec import Command, CommandResult, FileEffect, Observation, WorldSpec
+from conjunct.world.spec import DRAWS, Command, CommandResult, FileEffect, Observation, WorldSpec
 
 _DIGITS = re.compile(rb"\d+")
 TIME_LIMIT = "time-limit"
@@ -26,6 +28,8 @@ _DECODED = 128
 """Entries kept decoded in each worker: one candidate's commands come again with every probe."""
 _KEPT = frozenset({"exit", TIME_LIMIT})
 PROVISIONAL, CONFIRMED, UNSTABLE = "provisional", "confirmed", "unstable"
+RUNS, RUNS_WITH_CHANCE = 2, 6
+"""Equal runs from one state before a record is used: more where random numbers were drawn."""
 
 
 class Observable(Protocol):
@@ -45,6 +49,8 @@ class Answer:
     result: CommandResult | None = None
     expected: CommandResult | None = None
     prints: str = ""
+    runs: int = 0
+    """Equal runs so far, that of `expected` included."""
 
 
 class Memo:
@@ -89,33 +95,44 @@ class Memo:
     def ask(self, command: Command, world: Observable) -> Answer:
         """Look for an entry whose touched objects are all as they are now in `world`."""
         seen: dict[bytes, str] = {}
+        best: tuple[int, str, bytes] | None = None
         for prints, observed, result, state in self._store.commands(self.key(command)):
             if observed not in seen:
                 seen[observed] = _digest(world.fingerprint(_observations(observed)))
             if seen[observed] != prints:
                 continue
             if state == UNSTABLE:
+                best = None
                 break
-            found = _result(result)
             if state == CONFIRMED:
                 self.hits += 1
-                return Answer(result=found, prints=prints)
-            self.misses += 1
-            return Answer(expected=found, prints=prints)
+                return Answer(result=_result(result), prints=prints)
+            runs = int(state.partition(" ")[2] or 1)
+            if best is None or runs > best[0]:
+                best = (runs, prints, result)
         self.misses += 1
-        return Answer()
+        if best is None:
+            return Answer()
+        return Answer(expected=_result(best[2]), prints=best[1], runs=best[0])
 
     def learn(self, command: Command, result: CommandResult, answer: Answer) -> None:
         """Keep what a command did, under the state of everything it touched before it ran."""
         timed_out = result.record.ended == TIME_LIMIT
         if result.uncut or (result.undetermined and not timed_out) or result.record.ended not in _KEPT:
             return
+        if set(result.record.assumed) - {DRAWS}:
+            # What it could have seen is not fully known, so neither is whether it would see the same again.
+            return
         before = sorted(result.before)
         observed: tuple[Observation, ...] = tuple((path, mode) for path, mode, _ in before)
         prints = _digest(tuple(state for _, _, state in before))
         if answer.expected is not None:
-            state = CONFIRMED if _same(answer.expected, result) else UNSTABLE
-            self._store.record_command(self._directive_key(command), "verified", b"", b"", state)
+            needed = RUNS_WITH_CHANCE if result.draws or answer.expected.draws else RUNS
+            state = UNSTABLE
+            if _same(answer.expected, result):
+                state = CONFIRMED if answer.runs + 1 >= needed else f"{PROVISIONAL} {answer.runs + 1}"
+            if not state.startswith(PROVISIONAL):
+                self._store.record_command(self._directive_key(command), "verified", b"", b"", state)
         elif timed_out:
             # Waiting for the limit once more would tell nothing new: it stays "not exercised".
             state = CONFIRMED

@@ -20,7 +20,7 @@ from conjunct.model import (
 )
 from conjunct.run.memo import TIME_LIMIT, Memo, replayed
 from conjunct.world.resources import classify_path
-from conjunct.world.spec import Command, CommandResult, FileEffect, Layout, Observation
+from conjunct.world.spec import OUTLIVES, Command, CommandResult, FileEffect, Layout, Observation, WorldRecord
 
 EXCERPT = 2000
 """Characters of a command's output kept in the trace."""
@@ -135,6 +135,20 @@ class EpisodeTools:
         # What stays behind (a process, a socket) can influence every later command of this episode.
         self._for_real = bool(result.uncut)
         return result
+
+    def end(self, record: WorldRecord) -> None:
+        """Take in what was known only when the episode had ended."""
+        self.actions += record.actions
+        self.touches.update(dict.fromkeys(record.touches))
+        self.undetermined += record.undetermined
+        if not record.outlived:
+            return
+        for index, command in enumerate(self.commands):
+            if command.outlived:
+                self.commands[index] = replace(command, assumed=(*command.assumed, OUTLIVES))
+                # It may look at anything later, so no other context is settled by this one.
+                unseen = Touch("process:outlived", TouchMode.EVERYTHING, True, command.turn, command.step)
+                self.touches[unseen] = None
 
     def _actor(self, skill: str, file: str, line: int) -> Actor:
         agent = ActorLink("agent", "agent")

@@ -36,6 +36,8 @@ class Seen:
     changed_ns: int
     hides: bool = False
     """A folder made anew where the layers below had one: what they hold there is gone."""
+    names: int = 1
+    """Hard links of a file."""
 
     @classmethod
     def of(cls, look: os.stat_result, *, hides: bool = False) -> Seen:
@@ -43,7 +45,15 @@ class Seen:
         kind = stat.S_IFMT(look.st_mode)
         if stat.S_ISDIR(look.st_mode):
             return cls(kind, look.st_mode, 0, 0, look.st_mtime_ns, look.st_ctime_ns, hides)
-        return cls(kind, look.st_mode, look.st_size, look.st_ino, look.st_mtime_ns, look.st_ctime_ns)
+        return cls(
+            kind,
+            look.st_mode,
+            look.st_size,
+            look.st_ino,
+            look.st_mtime_ns,
+            look.st_ctime_ns,
+            names=look.st_nlink,
+        )
 
 
 def is_fresh(look: Seen) -> bool:
@@ -250,12 +260,14 @@ class WorldFiles:
         return None
 
     def special(self, before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-        """Sockets, named pipes and the like that are new: they cannot be made again from a record."""
+        """What is new and cannot be made again from a record: sockets, named pipes, files of two names."""
         kinds = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
         return tuple(
             path
             for path, look in sorted(after.items())
-            if look is not None and look.kind not in kinds and before.get(path) != look
+            if look is not None
+            and (look.kind not in kinds or (look.kind == stat.S_IFREG and look.names > 1))
+            and before.get(path) != look
         )
 
     def original(self, path: str) -> bytes | None:

@@ -9,7 +9,7 @@ import selectors
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from conjunct.world.clock import START, start_file
 from conjunct.world.decoys import decoy_files
 from conjunct.world.effects import WorldFiles
 from conjunct.world.layers import package_folders
-from conjunct.world.limits import Watchdog
+from conjunct.world.limits import Watchdog, processes
 from conjunct.world.observer import Ending, Observer
 from conjunct.world.package_index import HOSTS, PackageIndex
 from conjunct.world.processors import claim_processor
@@ -43,6 +43,8 @@ from conjunct.world.system import WRITABLE_FOLDERS
 from conjunct.world.tape import TraceTape
 
 _GRACE_SECONDS = 3.0
+_LASTING_SECONDS = 2.0
+"""For processes that outlive the last command of an episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,11 +313,26 @@ class EpisodeService:
     # ---- the end
 
     def finish(self) -> WorldRecord:
-        """End everything; tell what is known only now."""
+        """End everything; tell what is known only now.
+
+        What still runs is given a moment: a skill that acts only after its command has ended is seen then.
+        """
+        outlived = self._outlast()
         self._stop_processes()
         self._sinkhole.settle()
         self._sinkhole.stop()
-        return self._observer.record()
+        return replace(self._observer.record(), outlived=outlived)
+
+    def _outlast(self) -> bool:
+        """Wait for surviving processes; whether some still run after that."""
+        if self._sandbox is None or not self._observer.survivors:
+            return False
+        deadline = time.monotonic() + min(_LASTING_SECONDS, self._limits.command_seconds)
+        while time.monotonic() < deadline:
+            if processes() <= self._sandbox.own_pids:
+                return False
+            time.sleep(0.02)
+        return True
 
     def close(self) -> None:
         """End everything without a word: the worker is gone or done."""

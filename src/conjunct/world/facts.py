@@ -102,4 +102,6 @@ class CommandFacts:
     """Why this trace is not an observation: unparsed line, missing end, dead tracer, size limit."""
     assumed: tuple[str, ...] = ()
     """Why the touches may be incomplete although the trace is sound (a refused call, a passed descriptor)."""
+    draws: bool = False
+    """Random numbers were drawn, beyond those that runtimes draw for themselves at their start."""
     lines: int = 0

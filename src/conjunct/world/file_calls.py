@@ -6,6 +6,7 @@ thread can change it between the moment strace reads it and the moment the kerne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from conjunct.model import ActionKind, ResourceClass, TouchMode
@@ -14,8 +15,11 @@ from conjunct.world.processes import TracedProcess
 from conjunct.world.recorder import Recorder, shown
 from conjunct.world.strace_syntax import Call, descriptor, string, strings
 
+_TIMES = re.compile(r"\[(\{[^}]*\}|UTIME_\w+)[^,\]]*, (\{[^}]*\}|UTIME_\w+)")
+
 Reader = Callable[[Recorder, TracedProcess, Call], None]
 
+_CHANCE = ("/dev/urandom", "/dev/random", "/dev/hwrng", "/proc/sys/kernel/random/")
 _WRITING_FLAGS = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_TMPFILE")
 
 
@@ -38,6 +42,8 @@ def read_open(recorder: Recorder, process: TracedProcess, call: Call, place: Pla
             real = asked
         recorder.touch(process, asked, TouchMode.STAT, found=True)
     writes = any(flag in flags for flag in _WRITING_FLAGS)
+    if real.startswith(_CHANCE):
+        recorder.draws = True
     if recorder.is_noise(real) and not writes:
         return
     process.remember_descriptor(opened.number, real)
@@ -165,6 +171,16 @@ def changing(place: Place, change: str, *, anew: bool = False) -> Reader:
     return read
 
 
+def _stays(recorder: Recorder, process: TracedProcess, call: Call, path: str, change: str) -> None:
+    """Note what a record of file changes would not hold: attributes, and a time of access of its own."""
+    if change == "attribute":
+        recorder.carry_out(process, "attribute", path)
+    if change == "times":
+        found = _TIMES.search(",".join(call.arguments))
+        if found is not None and found.group(1) != found.group(2) and "UTIME_NOW" not in found.group(1):
+            recorder.carry_out(process, "time of access", path)
+
+
 def _changed(
     recorder: Recorder, process: TracedProcess, call: Call, path: str, change: str, *, anew: bool = False
 ) -> None:
@@ -173,6 +189,7 @@ def _changed(
     recorder.touch(process, path, TouchMode.STAT, found=there)
     if call.succeeded:
         recorder.write(process, path, change, anew=anew)
+        _stays(recorder, process, call, path, change)
         return
     recorder.touch(process, path, TouchMode.WRITE, found=there)
     if call.error in ("EACCES", "EPERM", "EROFS"):

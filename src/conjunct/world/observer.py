@@ -16,7 +16,7 @@ from conjunct.world.outcome import reasons_not_to_cut, with_changes
 from conjunct.world.recogniser import recogniser_of
 from conjunct.world.resources import package_of
 from conjunct.world.sinkhole import Sinkhole
-from conjunct.world.spec import Command, CommandResult, Layout, Planted, WorldRecord
+from conjunct.world.spec import DRAWS, Command, CommandResult, Layout, Planted, WorldRecord
 from conjunct.world.standins import CONFIGURATION, RECORDS, collect
 from conjunct.world.stood_in import with_stand_ins
 from conjunct.world.tape import TraceTape
@@ -153,7 +153,7 @@ class Observer:
             stand_ins=tuple(dict.fromkeys(call.stand_in for call in records.calls)),
             outlived=bool(outlived),
             lines_run=tuple(self._of_package(records.lines)),
-            assumed=(*facts.assumed, *self._clock_assumed(facts)),
+            assumed=(*facts.assumed, *self._clock_assumed(facts), *((DRAWS,) if facts.draws else ())),
         )
         return CommandResult(
             record=record,
@@ -165,6 +165,7 @@ class Observer:
             uncut=reasons_not_to_cut(facts, outlived, change.special),
             before=change.before,
             undetermined=(*facts.undetermined, *_cut_short(ending)),
+            draws=facts.draws,
         )
 
     def _clock_assumed(self, facts: CommandFacts) -> tuple[str, ...]:
@@ -255,7 +256,8 @@ class Observer:
             command=command,
         )
         late = self._delivered(facts, command)
-        return WorldRecord((*actions, *late), (*facts.undetermined, *self._sinkhole.problems))
+        undetermined = (*facts.undetermined, *self._sinkhole.problems)
+        return WorldRecord((*actions, *late), undetermined, _without_our_own(facts).touches)
 
 
 def _without_our_own(facts: CommandFacts) -> CommandFacts:

@@ -277,6 +277,20 @@ def _queue(recorder: Recorder, process: TracedProcess, call: Call) -> None:
         recorder.carry_out(process, "shared-memory", name)
 
 
+_OWN_DRAWS = frozenset({8, 24})
+"""Bytes that runtimes draw at the start of every program: the C library's allocator, Python's hash tables."""
+
+
+def _getrandom(recorder: Recorder, process: TracedProcess, call: Call) -> None:
+    asked = call.argument(1)
+    size = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 0
+    seed = (process.pid, process.executed_at, size)
+    if size in _OWN_DRAWS and "GRND_NONBLOCK" in call.argument(2) and seed not in recorder.seeds:
+        recorder.seeds.add(seed)
+    else:
+        recorder.draws = True
+
+
 def _nothing(recorder: Recorder, process: TracedProcess, call: Call) -> None:
     """A call whose later uses say it all (`socket` before `connect`)."""
 
@@ -295,6 +309,7 @@ OTHER_CALLS: dict[str, Reader] = {
     **dict.fromkeys(("kill", "tkill", "rt_sigqueueinfo"), _kill(0, 1)),
     **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), _kill(0, 2)),
     "pidfd_open": _pidfd_open,
+    "getrandom": _getrandom,
     "shmget": _system_v("shm"),
     "semget": _system_v("sem"),
     "msgget": _system_v("msg"),

@@ -27,6 +27,8 @@ _CARRIERS_THAT_STAY = {
     "descriptor": "a passed descriptor",
     "fifo": "a pipe with a name",
     "signal": "a signal to another process",
+    "attribute": "an extended attribute",
+    "time of access": "a time of access that was set",
 }
 
 
@@ -133,7 +135,7 @@ def reasons_not_to_cut(
         if action.kind is ActionKind.SIGNAL:
             reasons["another process was signalled"] = None
     for path in special:
-        reasons[f"neither file, folder nor link stayed: {path}"] = None
+        reasons[f"something stayed that no record holds: {path}"] = None
     return tuple(reasons)
 
 

@@ -59,6 +59,10 @@ class Recorder:
     folders: set[str] = field(default_factory=set)
     seen_by_attributes: set[str] = field(default_factory=set)
     listed: set[str] = field(default_factory=set)
+    seeds: set[tuple[int, int, int]] = field(default_factory=set)
+    """(pid, line of its exec, bytes) of random numbers that a runtime drew for itself at its start."""
+    draws: bool = False
+    """Random numbers were drawn."""
     undetermined: dict[str, None] = field(default_factory=dict)
     assumed: dict[str, None] = field(default_factory=dict)
 

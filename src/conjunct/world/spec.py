@@ -148,6 +148,8 @@ class CommandResult:
     """
     undetermined: tuple[str, ...] = ()
     """Why the trace of this command is not an observation (dead tracer, size limit, unparsed line, …)."""
+    draws: bool = False
+    """Random numbers were drawn: two equal runs say little about a third."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,15 @@ class WorldRecord:
     actions: tuple[Action, ...] = ()
     """Late arrivals at the sinkhole, what surviving processes did, and the file-system difference."""
     undetermined: tuple[str, ...] = ()
+    touches: tuple[Touch, ...] = ()
+    """What surviving processes looked at after the last command."""
+    outlived: bool = False
+    """Processes still ran when the episode was ended: what they would have done later was not seen."""
 
+
+DRAWS = "random numbers were drawn: what happens in few of many runs may not have been seen"
+OUTLIVES = "a process was still running when the episode ended: what it does later was not seen"
+"""Assumptions that a command's record states."""
 
 Observation = tuple[str, TouchMode]
 """(path, mode): something whose present state can be fingerprinted for the command memo."""

@@ -390,6 +390,7 @@ class _CommandReader:
             ),
             undetermined=tuple(recorder.undetermined),
             assumed=tuple(recorder.assumed),
+            draws=recorder.draws,
             lines=len(self.lines),
         )
 
