@@ -340,10 +340,9 @@ class Forcer:
             other = by_place.get(place)
             if any(self._ran_in(place, other, episode) for episode in line.reached):
                 continue
-            if other is not None and other.forcing is not None and line.forcing is not None:
-                if len(joined([line.forcing, other.forcing])[0]) < 2:
-                    continue
-            return place
+            pair = [one.forcing for one in (line, other) if one is not None and one.forcing is not None]
+            if len(pair) < 2 or len(joined(pair)[0]) == 2:
+                return place
         return None
 
     def _ran_in(self, place: Place, line: _Line | None, episode: Episode) -> bool:

@@ -65,10 +65,11 @@ def new_effects(
     """Undeclared effects of a forced run: violations, and bytes sent where no text leads one to expect it."""
     found: dict[str, Effect] = {}
     for violation in episode.violations:
-        if candidate in violation.actors and violation.severity is not Severity.NOTE:
-            if (violation.invariant, violation.resource) not in known.violations:
-                effect = _of_violation(violation)
-                found.setdefault(effect.resource, effect)
+        if candidate not in violation.actors or violation.severity is Severity.NOTE:
+            continue
+        if (violation.invariant, violation.resource) not in known.violations:
+            effect = _of_violation(violation)
+            found.setdefault(effect.resource, effect)
     for action in _sends(candidate, episode):
         kind = ActionKind.CONNECT if action.fact("method") in _FETCHES else ActionKind.SEND
         host = bare_host(action.resource)

@@ -1,4 +1,4 @@
-"""Sensitive lines that no run reached, and whether a destination is one that the texts let a reader expect."""
+"""Sensitive lines that no run reached, and destinations that the texts do not let a reader expect."""
 
 from __future__ import annotations
 

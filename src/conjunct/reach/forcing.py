@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 LARGEST_SOURCE = 256 * 1024
 """Characters of one source file; a larger one is not rewritten."""
@@ -75,9 +76,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def compatible(edits: Sequence[Edit]) -> bool:
-    """Whether all of them can be made at once: equal edits are one, overlapping ones contradict each other."""
+    """Whether all of them can be made at once: equal ones are one, overlapping ones a contradiction."""
     ordered = sorted(set(edits))
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in pairwise(ordered):
         if one.file == other.file and (
             other.start < one.end or (one.start, one.end) == (other.start, other.end)
         ):

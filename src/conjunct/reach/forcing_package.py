@@ -45,7 +45,7 @@ class PackageSources:
     def force(
         self, place: Place, ran: Collection[Place], *, stuck: Collection[Place] = ()
     ) -> Forcing | NotForced:
-        """How a line is reached in a run of the lines `ran`; `stuck` are statements that ended earlier tries."""
+        """How a line is reached in a run of the lines `ran`; `stuck`: statements that ended earlier tries."""
         rewriter = self._rewriters.get(self._languages.get(place[0], ""))
         if rewriter is None or place[0] not in self._texts:
             return NotForced(place, "the file is in a language, or an encoding, that is not rewritten")

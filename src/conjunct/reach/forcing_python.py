@@ -1,8 +1,8 @@
 """How a line of Python is reached: every test above it decided, from the line up to where a run came by.
 
-Decided are `if`, `while`, `for` over nothing, `match`, exception handlers, conditional expressions, `and`/`or`
-and the conditions of comprehensions; what leaves the function before the line (`return`, `raise`, `sys.exit`,
-`assert`) is switched off; then the same for a call of the function, up to code that ran.
+Decided are `if`, `while`, `for` over nothing, `match`, exception handlers, conditional expressions, `and`,
+`or` and the conditions of comprehensions; what leaves the function before the line (`return`, `raise`,
+`sys.exit`, `assert`) is switched off; then the same for a call of the function, up to code that ran.
 """
 
 from __future__ import annotations
@@ -11,58 +11,34 @@ import ast
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from posixpath import basename, dirname
 
 from conjunct.reach.forcing import Edit, Forcing, NotForced, Place, fitted
+from conjunct.reach.forcing_python_tree import (
+    COMPOUND,
+    FUNCTIONS,
+    KEPT,
+    SourceFile,
+    block_of,
+    branch_off,
+    enclosing,
+    first_line,
+    header_of,
+    is_main,
+    last_that_ran,
+    leaves_of,
+    names_used,
+    node_at,
+    shape_of,
+)
 from conjunct.reach.python_modules import parse_python
-from conjunct.reach.python_trees import children
 
-MOST_NODES = 150_000
-"""Nodes of one file's syntax tree; a larger one is not rewritten."""
 MOST_FUNCTIONS = 200
 """Functions looked through for a way from a line up to code that ran."""
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_EXITS = frozenset({"exit", "_exit", "quit", "abort"})
-_KEPT = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
-"""Where a test holds one of these, it is evaluated all the same: a name is bound, a generator stays one."""
-
-
-class SourceFile:
-    """One parsed file, with the parent of every node."""
-
-    def __init__(self, file: str, text: str, tree: ast.Module) -> None:
-        self.file = file
-        self.content = text.encode("utf-8")
-        self.starts = [0]
-        for line in self.content.split(b"\n"):
-            self.starts.append(self.starts[-1] + len(line) + 1)
-        self.tree = tree
-        self.parents: dict[int, ast.AST] = {}
-        self.nodes: list[ast.AST] = [tree]
-        for node in self.nodes:
-            below = children(node)
-            self.parents.update((id(child), node) for child in below)
-            self.nodes += below
-            if len(self.nodes) > MOST_NODES:
-                break
-
-    @property
-    def complete(self) -> bool:
-        """Whether the whole tree was taken in."""
-        return len(self.nodes) <= MOST_NODES
-
-    def span(self, node: ast.AST) -> tuple[int, int]:
-        """Start and end of a node in the bytes of the file."""
-        start = self.starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
-        end = self.starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
-        return start, end
-
-    def text(self, node: ast.AST) -> str:
-        """The source of a node."""
-        start, end = self.span(node)
-        return self.content[start:end].decode("utf-8", "replace")
+MOST_WAYS = 600
+"""Calls and mentions looked through for it."""
+_MOST_USES = 40
+"""Uses of one name that are followed."""
 
 
 @dataclass(slots=True)
@@ -91,12 +67,16 @@ class PythonSources:
                 self._index(source)
         for sites in self.uses.values():
             sites.sort(key=lambda site: not isinstance(site[1], ast.Call))
+            del sites[_MOST_USES:]
+        self._leaves: dict[int, list[ast.stmt]] = {}
 
     def _index(self, source: SourceFile) -> None:
         called: set[int] = set()
         for node in source.nodes:
-            for name in _names_used(node, called):
-                self.uses.setdefault(name, []).append((source, node))
+            for name in names_used(node, called):
+                sites = self.uses.setdefault(name, [])
+                if len(sites) < 4 * _MOST_USES:
+                    sites.append((source, node))
 
     # ---- ways
 
@@ -110,13 +90,15 @@ class PythonSources:
         source = self.files.get(place[0])
         if source is None:
             return NotForced(place, "the file cannot be read as Python 3, or is too large to be rewritten")
-        target = _node_at(source, place[1])
+        target = node_at(source, place[1])
         if target is None:
             return NotForced(place, "no code starts on this line")
         files = {file for file, _ in ran}
         queue = deque([(source, target, _Climb(stuck))])
         seen: set[int] = set()
-        while queue and len(seen) < MOST_FUNCTIONS:
+        for _ in range(MOST_WAYS):
+            if not queue or len(seen) >= MOST_FUNCTIONS:
+                break
             here, node, climb = queue.popleft()
             top = self._climb(here, node, ran, climb)
             if top is None or (isinstance(top, ast.Module) and here.file in files):
@@ -131,22 +113,24 @@ class PythonSources:
     def stopped(self, place: Place, ran: Collection[Place]) -> Place | None:
         """The statement on the way to a line after which a run, that did not reach it, went elsewhere."""
         source = self.files.get(place[0])
-        target = _node_at(source, place[1]) if source else None
+        target = node_at(source, place[1]) if source else None
         if source is None or target is None:
             return None
         queue: deque[tuple[SourceFile, ast.AST]] = deque([(source, target)])
         seen: set[int] = set()
-        while queue and len(seen) < MOST_FUNCTIONS:
+        for _ in range(MOST_WAYS):
+            if not queue or len(seen) >= MOST_FUNCTIONS:
+                break
             here, node = queue.popleft()
             top: ast.AST = node
             while (parent := here.parents.get(id(top))) is not None:
-                block = _block_of(parent, top)
+                block = block_of(parent, top)
                 if block is not None:
-                    at = _last_that_ran(here, block, top, parent, ran)
+                    at = last_that_ran(here, block, top, parent, ran)
                     if at is not None:
                         return (here.file, at)
                 top = parent
-                if isinstance(parent, _FUNCTIONS):
+                if isinstance(parent, FUNCTIONS):
                     break
             if id(top) not in seen:
                 seen.add(id(top))
@@ -176,7 +160,7 @@ class PythonSources:
     def _uses_of(self, source: SourceFile, top: ast.AST) -> Iterator[tuple[SourceFile, ast.AST]]:
         """Where a function is called or handed on, or a module imported."""
         name = basename(source.file).removesuffix(".py")
-        if isinstance(top, _FUNCTIONS):
+        if isinstance(top, FUNCTIONS):
             name = top.name
             parent = source.parents.get(id(top))
             if isinstance(parent, ast.ClassDef) and name.startswith("__"):
@@ -188,7 +172,7 @@ class PythonSources:
         for other, site in sorted(sites, key=lambda one: one[0] is not source):
             if isinstance(top, ast.Module) and not isinstance(site, ast.Import | ast.ImportFrom):
                 continue
-            if not inside & {id(node) for node in _above(other, site)}:
+            if not inside & {id(node) for node in enclosing(other, site)}:
                 yield other, site
 
     # ---- climbing
@@ -199,12 +183,12 @@ class PythonSources:
         """Decide every test above a node; gives the function or module it ends at, `None` where a run was."""
         while True:
             parent = source.parents.get(id(node))
-            if parent is None or (isinstance(parent, _FUNCTIONS) and node not in parent.body):
+            if parent is None or (isinstance(parent, FUNCTIONS) and node not in parent.body):
                 return parent if parent is not None else node
             if isinstance(parent, ast.Module | ast.stmt | ast.ExceptHandler | ast.match_case):
-                block = _block_of(parent, node)
+                block = block_of(parent, node)
                 if block is not None:
-                    if _first_line(node) != _header(parent) and (source.file, _first_line(node)) in ran:
+                    if first_line(node) != header_of(parent) and (source.file, first_line(node)) in ran:
                         return None
                     self._leaves_before(source, block, node, climb)
             if isinstance(parent, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -214,7 +198,7 @@ class PythonSources:
 
     def _decide(self, source: SourceFile, parent: ast.AST, node: ast.AST, climb: _Climb) -> None:
         if isinstance(parent, ast.If) and node is not parent.test:
-            if not _is_main(parent.test):
+            if not is_main(parent.test):
                 self._test(source, parent.test, node in parent.body, climb)
         elif isinstance(parent, ast.While) and node in parent.body:
             self._once(source, parent, climb)
@@ -242,7 +226,7 @@ class PythonSources:
             self._test(source, parent.test, False, climb)
 
     def _replace(self, source: SourceFile, node: ast.AST, opening: str, closing: str, climb: _Climb) -> None:
-        if any(isinstance(above, ast.JoinedStr) for above in _above(source, node)):
+        if any(isinstance(above, ast.JoinedStr) for above in enclosing(source, node)):
             return  # positions inside f-strings are not those of the file
         start, end = source.span(node)
         text = fitted(opening, source.text(node), closing)
@@ -251,8 +235,8 @@ class PythonSources:
     def _test(self, source: SourceFile, test: ast.expr, value: bool, climb: _Climb) -> None:
         text = source.text(test)
         climb.tests.append(" ".join((text if value else f"not ({text})").split())[:300])
-        if any(isinstance(inner, _KEPT) for inner in ast.walk(test)):
-            if not any(isinstance(above, ast.JoinedStr) for above in _above(source, test)):
+        if any(isinstance(inner, KEPT) for inner in ast.walk(test)):
+            if not any(isinstance(above, ast.JoinedStr) for above in enclosing(source, test)):
                 word = "or True" if value else "and False"
                 climb.edits.append(Edit(source.file, *source.span(test), f"(({text}) {word})"))
         else:
@@ -273,7 +257,7 @@ class PythonSources:
             return
         start, end = source.span(loop.iter)
         climb.edits.append(
-            Edit(source.file, start, end, f"(({source.text(loop.iter)}) or [{_shape(loop.target)}])")
+            Edit(source.file, start, end, f"(({source.text(loop.iter)}) or [{shape_of(loop.target)}])")
         )
 
     def _raises(
@@ -288,7 +272,7 @@ class PythonSources:
         last = statement.body[-1]
         raising = f"raise {name}.__new__({name})"
         start, end = source.span(last)
-        if isinstance(last, _COMPOUND) or _leaves(last):
+        if isinstance(last, COMPOUND) or leaves_of(last):
             text = source.text(last)
             # A line end inside the parentheses of a comparison changes nothing of what is raised.
             climb.edits.append(
@@ -321,8 +305,10 @@ class PythonSources:
             if (source.file, statement.lineno) in climb.stuck:
                 self._leave_out(source, statement, climb)
                 continue
-            for leaf in _leaves(statement):
-                decided = _branch_off(source, statement, leaf)
+            if id(statement) not in self._leaves:
+                self._leaves[id(statement)] = leaves_of(statement)
+            for leaf in self._leaves[id(statement)]:
+                decided = branch_off(source, statement, leaf)
                 if decided is not None:
                     test, value = decided
                     self._test(source, test, value, climb)
@@ -337,165 +323,5 @@ class PythonSources:
         """A statement that ended an earlier run is not run; a name it would bind is empty text."""
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             self._replace(source, statement.value, "(''", ")", climb)
-        elif not isinstance(statement, (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
+        elif not isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
             self._replace(source, statement, "(None", ")", climb)
-
-
-_COMPOUND = (
-    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match,
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
-)  # fmt: skip
-
-
-def _names_used(node: ast.AST, called: set[int]) -> Iterator[str]:
-    """Names by which a node uses a function, class or module. A call speaks for the name it calls."""
-    if isinstance(node, ast.Call):
-        called.add(id(node.func))
-        if isinstance(node.func, ast.Name):
-            yield node.func.id
-        elif isinstance(node.func, ast.Attribute):
-            yield node.func.attr
-    elif id(node) in called:
-        return
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        yield node.id
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-        yield node.attr
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        named = [alias.name for alias in node.names]
-        named += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-        yield from dict.fromkeys(name.rsplit(".", 1)[-1] for name in named)
-
-
-def _node_at(source: SourceFile, line: int) -> ast.AST | None:
-    """The call on a line that lies under the most tests; failing that, a statement."""
-    found: ast.AST | None = None
-    most = -1
-    for node in source.nodes:
-        if getattr(node, "lineno", 0) != line or not isinstance(node, ast.Call | ast.stmt):
-            continue
-        above = [node, *_above(source, node)]
-        if any(isinstance(one, ast.JoinedStr) for one in above):
-            continue
-        tests = sum(_is_tested(below, one) for below, one in zip(above, above[1:], strict=False))
-        weight = tests + (100_000 if isinstance(node, ast.Call) else 0)
-        if weight > most:
-            found, most = node, weight
-    return found
-
-
-def _is_tested(node: ast.AST, parent: ast.AST) -> bool:
-    """Whether an expression is evaluated only if a test beside it says so."""
-    if isinstance(parent, ast.IfExp):
-        return node is not parent.test
-    if isinstance(parent, ast.BoolOp):
-        return node is not parent.values[0]
-    return isinstance(parent, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
-
-
-def _header(parent: ast.AST) -> int:
-    """Line on which a compound statement starts: a statement beside it may not have run although its line did."""
-    return _first_line(parent.pattern if isinstance(parent, ast.match_case) else parent)
-
-
-def _last_that_ran(
-    source: SourceFile, block: list[ast.stmt], node: ast.AST, parent: ast.AST, ran: Collection[Place]
-) -> int | None:
-    """First line of the last statement of a block, `node` included, that ran before the way ended."""
-    last = None
-    for statement in block:
-        line = statement.lineno
-        if line != _header(parent) and (source.file, line) in ran:
-            last = line
-        if statement is node:
-            break
-    return last
-
-
-def _above(source: SourceFile, node: ast.AST) -> list[ast.AST]:
-    found = []
-    parent = source.parents.get(id(node))
-    while parent is not None:
-        found.append(parent)
-        parent = source.parents.get(id(parent))
-    return found
-
-
-def _block_of(parent: ast.AST, node: ast.AST) -> list[ast.stmt] | None:
-    """The list of statements of `parent` that holds `node` as a statement."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if isinstance(block, list) and any(one is node for one in block):
-            return block
-    return None
-
-
-def _first_line(node: ast.AST) -> int:
-    return int(getattr(node, "lineno", 0))
-
-
-def _leaves(root: ast.stmt) -> list[ast.stmt]:
-    """Statements below `root` after which what follows `root` is not reached."""
-    found: list[ast.stmt] = []
-    stack: list[tuple[ast.AST, bool]] = [(root, False)]
-    while stack:
-        node, looping = stack.pop()
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda)):
-            continue
-        if (
-            isinstance(node, ast.Return | ast.Raise | ast.Assert)
-            or (isinstance(node, ast.Continue | ast.Break) and not looping)
-            or (isinstance(node, ast.Expr) and _is_exit(node.value))
-        ):
-            found.append(node)
-        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            inside = looping or isinstance(node, ast.For | ast.AsyncFor | ast.While)
-            below = chain(
-                getattr(node, "body", ()) or (),
-                getattr(node, "handlers", ()) or (),
-                getattr(node, "cases", ()) or (),
-                getattr(node, "orelse", ()) or (),
-                getattr(node, "finalbody", ()) or (),
-            )
-            stack += [(child, inside) for child in below if isinstance(child, ast.AST)]
-    return found
-
-
-def _is_exit(node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return name in _EXITS
-
-
-def _branch_off(source: SourceFile, root: ast.stmt, leaf: ast.stmt) -> tuple[ast.expr, bool] | None:
-    """The nearest `if` around a leaf, and the value of its test that avoids it; `None` if neither does."""
-    node: ast.AST = leaf
-    while node is not root:
-        parent = source.parents.get(id(node))
-        if parent is None:
-            return None
-        if isinstance(parent, ast.If) and not any(isinstance(i, _KEPT) for i in ast.walk(parent.test)):
-            inside = any(one is node for one in parent.body)
-            others = parent.orelse if inside else parent.body
-            if not any(_leaves(other) for other in others):
-                return parent.test, not inside
-            return None
-        if not isinstance(parent, ast.stmt):
-            return None
-        node = parent
-    return None
-
-
-def _is_main(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
-
-
-def _shape(target: ast.expr) -> str:
-    """An element that fits the names a loop binds."""
-    depth = 0
-    while isinstance(target, ast.Tuple | ast.List) and depth < 4:
-        parts = [("('', '')" if isinstance(e, ast.Tuple) and len(e.elts) == 2 else "''") for e in target.elts]
-        return f"({', '.join(parts)},)"
-    return "''"

@@ -1,8 +1,8 @@
 """How a line of a shell script is reached: the tests above it decided, by the tree-sitter grammar for bash.
 
-Decided are `if` and `elif`, `while` and `until`, `case`, `&&` and `||`; `exit` and `return` before the line and
-`set -e` do nothing; then the same for a call of the function that holds the line. A look-up of a file that is
-not there, right before the line, tells in the trace that it was reached.
+Decided are `if` and `elif`, `while` and `until`, `case`, `&&` and `||`; `exit` and `return` before the line
+and `set -e` do nothing; then the same for a call of the function that holds the line. A look-up of a file
+that is not there, right before the line, tells in the trace that it was reached.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ShellSources:
     def force(
         self, place: Place, ran: Collection[Place], *, stuck: Collection[Place] = ()
     ) -> Forcing | NotForced:
-        """How `place` is reached once its script runs. `ran` and `stuck` tell nothing here: no lines are known."""
+        """How `place` is reached once its script runs. Which lines ran is not known: the rest is unused."""
         script = self._script(place[0])
         if script is None:
             return NotForced(place, "the script cannot be read as shell, or is too large to be rewritten")
@@ -242,7 +242,9 @@ class _Script:
                 if values:
                     start, end = values[0].start_byte, values[-1].end_byte
                     mine = other == item
-                    text = fitted("_forced_" if mine else "_other_", self.content[start:end].decode(), "")
+                    # A pattern goes on in the next line only after a backslash.
+                    rows = self.content[start:end].count(b"\n")
+                    text = ("_forced_" if mine else "_other_") + "\\\n" * rows
                     edits.append(Edit(self.file, start, end, text))
                 if other == item:
                     return
