@@ -51,6 +51,18 @@ def _settles(run: _Run, history: str, co_skills: frozenset[str]) -> bool:
     return co_skills & run.asked_skills == run.co_skills & run.asked_skills
 
 
+def settled_by(
+    run: Context,
+    asked: frozenset[Question],
+    *,
+    history: str,
+    co_skills: frozenset[str],
+    ids_by_folder: dict[str, str],
+) -> bool:
+    """Whether a run of context `run` that asked `asked` could not have told these from its own."""
+    return in_scope(run) and _settles(_summarise(run, asked, ids_by_folder), history, co_skills)
+
+
 def _groups(
     runs: Sequence[tuple[EpisodeSpec, frozenset[Question]]], ids_by_folder: dict[str, str]
 ) -> list[list[_Run]]:

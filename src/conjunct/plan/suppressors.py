@@ -53,11 +53,14 @@ def with_suppressors(
     found: list[tuple[FactorKind, str, EpisodeSpec]] = []
     if named:
         found += yield from _single(spec, violation, named)
-    elif EVERYTHING in details and outside:
-        culprits = yield from _suppressing(spec, violation, outside)
-        if culprits:
-            joined = " with ".join(sorted(culprits))
-            found.append((FactorKind.CO_SKILLS, joined, _beside(spec, culprits)))
+    searched = outside if EVERYTHING in details else frozenset(named)
+    searched -= {level for _, level, _ in found}
+    while len(searched) > (EVERYTHING not in details) and len(found) < MOST_NAMES:
+        culprits = yield from _suppressing(spec, violation, searched)
+        if not culprits:
+            break
+        found.append((FactorKind.CO_SKILLS, " with ".join(sorted(culprits)), _beside(spec, culprits)))
+        searched -= culprits
     read = any(question.factor is FactorKind.HISTORY for question in asked)
     if read and spec.context.history == NEUTRAL and histories:
         found += yield from _families(spec, violation, histories)
