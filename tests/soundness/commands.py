@@ -95,6 +95,7 @@ def _spec(context: Context, skills: dict[str, Skill]) -> WorldSpec:
     return WorldSpec(
         comparison=SKILL,
         installed=installed,
+        apart=(SKILL,),
         home_files=_files(context.history),
         limits=replace(Limits(), command_seconds=20.0),
     )

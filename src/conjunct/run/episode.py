@@ -142,6 +142,7 @@ class EpisodeRunner:
             comparison=spec.comparison,
             salt=setting.salt,
             installed=installed,
+            apart=(spec.candidate, *spec.context.used_before, *spec.context.used_after),
             home_files=phrasing.files,
             workspace_files=fixtures(
                 context.arguments,

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -52,14 +52,19 @@ def package_folders(skills: Iterable[Skill]) -> dict[str, str]:
     return {skill.name if names.count(skill.name) == 1 else skill.id: skill.id for skill in ordered}
 
 
-def skill_entries(skills: Iterable[Skill], folder: str) -> Iterator[LayerEntry]:
-    """The installed packages below `folder` (relative), each in a folder of its own.
+def skill_entries(
+    skills: Iterable[Skill], folder: str, *, folders: Mapping[str, str] | None = None
+) -> Iterator[LayerEntry]:
+    """The packages below `folder` (relative), each in a folder of its own.
 
+    `folders`: skill id to the name of its folder, where more skills than these are installed.
     Raises `WorldError` if a staged package changed on disk since it was read.
     """
     by_id = {skill.id: skill for skill in skills}
     yield LayerEntry(folder, folder=True)
-    for name, skill_id in package_folders(by_id.values()).items():
+    names = {skill_id: name for name, skill_id in package_folders(by_id.values()).items()}
+    names |= {skill_id: name for skill_id, name in (folders or {}).items() if skill_id in by_id}
+    for skill_id, name in names.items():
         skill = by_id[skill_id]
         for entry in skill.entries:
             path = f"{folder}/{name}/{entry.path}"

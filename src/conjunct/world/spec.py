@@ -61,6 +61,9 @@ class WorldSpec:
     """Per deployment: decoy names, sizes and values differ between deployments."""
     installed: tuple[Skill, ...] = ()
     """Packages in the skills folder, the candidate included, stubs already substituted."""
+    apart: tuple[str, ...] = ()
+    """Ids of those that act. Their files come from layers of their own, the same ones whatever is installed
+    beside them: inode numbers, and times that cannot be set, must not tell installed sets apart."""
     home_files: tuple[tuple[str, str], ...] = ()
     """(path relative to home, content): history and memory of the context's level."""
     workspace_files: tuple[tuple[str, bytes], ...] = ()

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 
 from conjunct.errors import WorldError
-from conjunct.model import Action
+from conjunct.model import Action, Skill
 from conjunct.world.channel import Channel
 from conjunct.world.decoys import decoy_files, minted_environment, planted
 from conjunct.world.episode import EpisodeService, Plan
-from conjunct.world.layers import LayerEntry, LayerStore, digest_of, skill_entries
+from conjunct.world.layers import LayerEntry, LayerStore, digest_of, package_folders, skill_entries
 from conjunct.world.recogniser import recogniser_of
 from conjunct.world.resources import classify_path, is_code, meaning
 from conjunct.world.sandbox import server_source
@@ -240,11 +240,18 @@ def _home_layers(spec: WorldSpec, store: LayerStore, modified: int) -> tuple[Pat
         for decoy in decoy_files(spec)
         if decoy.path.startswith(home)
     ]
-    skills = " ".join(f"{skill.id} {skill.digest}" for skill in spec.installed)
-    packages = skill_entries(spec.installed, inside(spec.layout.skills))
+    folders = {skill: name for name, skill in package_folders(spec.installed).items()}
+    others = tuple(skill for skill in spec.installed if skill.id not in spec.apart)
+    groups = [*((skill,) for skill in spec.installed if skill.id in spec.apart), others]
+
+    def packages(group: tuple[Skill, ...]) -> Path:
+        names = " ".join(f"{skill.id} {folders[skill.id]} {skill.digest}" for skill in group)
+        entries = skill_entries(group, inside(spec.layout.skills), folders=folders)
+        return store.build(f"skills {spec.layout.skills} {names}", entries, modified=modified)
+
     return (
         store.build(f"context {digest_of(context)}", context, modified=modified),
-        store.build(f"skills {spec.layout.skills} {skills}", packages, modified=modified),
+        *(packages(group) for group in groups),
         store.build(f"decoys {digest_of(decoys)}", decoys, modified=modified),
     )
 
