@@ -8,8 +8,9 @@ run; one that is missing leaves the question to the forced branches.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from conjunct.directives import ALTERNATIVES
@@ -24,6 +25,9 @@ MOST_TEXT = 2 << 20
 MOST_WORDS = 200
 """Words kept: they are asked all at once, so that only the size of a history file bounds them."""
 MOST_PATHS = 400
+MOST_VARIABLES = 40
+MOST_LINES = 60_000
+"""Lines of one package's code that are read."""
 LONGEST_LINE = 1000
 """Characters of one line that are read: minified code has one line."""
 
@@ -37,16 +41,18 @@ _COMPARES = re.compile(
 )
 _NEGATED = re.compile(r"\bnot\b|![^=\s]|!=|\[\[? ! |\bgrep -\w*v")
 _COLLECTION = re.compile(
-    r"^\s*(?:(?:export\s+)?(?:const|let|var|readonly|declare)\s+)?([A-Z_][A-Z0-9_]{2,})\s*"
-    r"(?::[^=\n]{0,60})?=\s*(?:\w+\()?\s*[\[({]?",
+    r"^[ \t]*(?:(?:export[ \t]+)?(?:const|let|var|readonly|declare)[ \t]+)?([A-Z_][A-Z0-9_]{2,80})[ \t]*"
+    r"(?::[^=\n]{0,60})?=[ \t]*(?:\w{1,20}\()?[ \t]*[\[({]?",
     re.MULTILINE,
 )
 _NUMBER_NAME = re.compile(
-    r"^\s*(?:(?:export\s+)?(?:const|let|var|readonly)\s+)?([A-Z_][A-Z0-9_]*)\s*(?::\s*\w+\s*)?=\s*(\d{1,12})\b",
+    r"^[ \t]*(?:(?:export[ \t]+)?(?:const|let|var|readonly)[ \t]+)?([A-Z_][A-Z0-9_]{0,80})[ \t]*"
+    r"(?::[ \t]*\w{1,20}[ \t]*)?=[ \t]*(\d{1,12})\b",
     re.MULTILINE,
 )
 _RIGHT = re.compile(
-    r"([^\s=<>!&|;(][^=<>!&|;]{0,60}?)\s*(?:===?|!==?|>=|<=|(?<![-=<])>|<|%|\s-(?:ge|gt|eq|ne|le|lt)\s)\s*"
+    r"([^\s=<>!&|;(][^=<>!&|;]{0,60}?)\s*"
+    r"(?:===?|!==?|>=|<=|(?<![-=<])>|<|%(?=\s*\d)|\s-(?:ge|gt|eq|ne|le|lt)\s)\s*"
     r"[\"']?(\d{1,13}|[A-Z_][A-Z0-9_]*)\b"
 )
 _LEFT = re.compile(r"\b(\d{1,13})\s*(?:===?|!==?|>=|<=|>|<)\s*([A-Za-z_$][^=<>!&|;:]{0,60})")
@@ -161,9 +167,11 @@ class _Source:
     def _read(self, text: str) -> None:
         named = {name: int(number) for name, number in _NUMBER_NAME.findall(text)}
         self.draws = self.draws or bool(_RANDOM.search(text))
-        for match in _COLLECTION.finditer(text):
+        for match in itertools.islice(_COLLECTION.finditer(text), MOST_PATHS):
             self.words += _strings(_bracketed(text, match.end() - 1))
         for whole in text.splitlines():
+            if len(self.lines) >= MOST_LINES:
+                return
             line = whole[:LONGEST_LINE]
             self.lines.append(line)
             strings = _strings(line)
@@ -213,21 +221,25 @@ def _variables(
             values = found.setdefault(plain, {})
             if value.strip():
                 values[value.strip()] = None
+    found = dict(list(found.items())[:MOST_VARIABLES])
     holders: dict[str, str] = {}
-    for line in source.lines if found else ():
-        for name in found:
-            if re.search(rf"\b{re.escape(name)}\b", line):
-                found[name].update(dict.fromkeys(one for one in _strings(line) if one != name))
-                if (holder := _VARIABLE_OF.search(line)) and holder[1] != name:
-                    holders[holder[1]] = name
-    for line in source.lines if holders else ():
+    for name, line in _lines_with(found, source.lines):
+        found[name].update(dict.fromkeys(one for one in _strings(line) if one != name))
+        if (holder := _VARIABLE_OF.search(line)) and holder[1] != name:
+            holders[holder[1]] = name
+    for holder_name, line in _lines_with(holders, source.lines):
         if _COMPARES.search(line):
-            for holder_name, name in holders.items():
-                if re.search(rf"\b{re.escape(holder_name)}\b", line):
-                    found[name].update(dict.fromkeys(_strings(line)))
+            found[holders[holder_name]].update(dict.fromkeys(_strings(line)))
     return tuple(
         (name, tuple(value for value in values if _is_value(value))) for name, values in found.items()
     )
+
+
+def _lines_with(names: Collection[str], lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(name, line) for every line that holds one of these names as a word."""
+    if names:
+        pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+        yield from ((found[0], line) for line in lines for found in pattern.finditer(line))
 
 
 def _is_value(text: str) -> bool:
