@@ -9,6 +9,7 @@ import platform
 import tempfile
 from pathlib import Path
 
+from benchmarks.analysis import analysis_costs
 from benchmarks.episodes import episode_costs
 from benchmarks.statics import static_costs
 from benchmarks.tracing import trace_costs
@@ -29,6 +30,7 @@ def main() -> None:
     figures: dict[str, float | str] = {
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     }
+    figures |= analysis_costs()
     with tempfile.TemporaryDirectory() as folder:
         figures |= trace_costs(rounds=arguments.rounds)
         figures |= episode_costs(EXAMPLES, Path(folder), rounds=arguments.rounds)

@@ -125,6 +125,7 @@ def measure(
         "kind": "pools" if budgets else "gates",
         "skills": skills,
         "seeds": [seed, seed + count],
+        "asked": batches,
         **spent,
     } | found
 

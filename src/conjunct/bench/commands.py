@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from conjunct.bench.measure_commands import gates, power
+from conjunct.bench.measure_commands import gates, power, report
 from conjunct.errors import UsageError
 
 _FOLDER = click.Path(path_type=Path)
@@ -80,6 +80,7 @@ def build(out: Path, labels: Path | None, force: bool, mix: str, **given: Any) -
 
 bench.add_command(gates)
 bench.add_command(power)
+bench.add_command(report)
 
 
 @bench.command()

@@ -184,6 +184,9 @@ class Rival:
     benign_reviewed: int
     episodes: int
     seconds: float
+    bad: tuple[float, ...]
+    """Scores of the adversaries, and of the benign skills in the band; the lower, the more suspicious."""
+    good: tuple[float, ...]
 
 
 def run_rivals(seed: int, *, mix: Mix, evidence: Evidence, skills: int = 1200) -> tuple[Rival, ...]:
@@ -208,6 +211,8 @@ def run_rivals(seed: int, *, mix: Mix, evidence: Evidence, skills: int = 1200) -
                 benign_reviewed=len((set(batch.band) - bad) & result.flagged),
                 episodes=result.episodes,
                 seconds=time.process_time() - started,
+                bad=tuple(score for skill, score in result.scores.items() if skill in bad),
+                good=tuple(score for skill, score in result.scores.items() if skill not in bad),
             )
         )
     return tuple(made)
@@ -265,5 +270,31 @@ def summed_rivals(made: Sequence[Sequence[Rival]]) -> dict[str, Any]:
             "benign_per_batch": round(sum(one.benign_reviewed for one in mine) / len(mine), 4),
             "episodes_per_batch": round(sum(one.episodes for one in mine) / len(mine)),
             "processor_seconds": round(sum(one.seconds for one in mine), 2),
+            "roc": ranking(
+                [score for one in mine for score in one.bad], [score for one in mine for score in one.good]
+            ),
         }
     return {"batches": len(made), "gates": gates}
+
+
+def ranking(bad: Sequence[float], good: Sequence[float], *, points: int = 24) -> list[list[float]]:
+    """[share of benign flagged, share of adversaries flagged] at thresholds over all scores.
+
+    Thresholds lie at ranks that are close together where few benign skills are flagged: there a gate lives.
+    """
+    wrong, right = np.sort(np.asarray(good)), np.sort(np.asarray(bad))
+    levels = np.unique(np.concatenate([right, wrong]))
+    curve = sorted(
+        {
+            (
+                round(float(np.searchsorted(wrong, level, "right")) / max(len(wrong), 1), 4),
+                round(float(np.searchsorted(right, level, "right")) / max(len(right), 1), 4),
+            )
+            for level in levels
+        }
+        | {(0.0, 0.0), (1.0, 1.0)}
+    )
+    if len(curve) > points:
+        kept = np.unique((np.linspace(0.0, 1.0, points) ** 2 * (len(curve) - 1)).round().astype(int))
+        curve = [curve[at] for at in kept]
+    return [list(point) for point in curve]

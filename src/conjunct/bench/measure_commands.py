@@ -112,3 +112,21 @@ def power(batches: int, skills: int, seed: int, workers: int, results: Path) -> 
         click.echo(f"{order}: {batches} batches")
     record_part(path, "calibration", calibration(**common))
     click.echo(f"calibration: {batches} batches")
+
+
+@click.command()
+@results_option
+@click.option(
+    "--page",
+    type=_FOLDER,
+    default=Path("docs") / "benchmarks.md",
+    show_default=True,
+    help="Where to write the page; pictures go into `img` beside it.",
+)
+@click.option("--plots/--no-plots", default=True, help="Draw the pictures anew (needs matplotlib).")
+def report(results: Path, page: Path, plots: bool) -> None:
+    """Make docs/benchmarks.md, with pictures, from recorded results."""
+    from conjunct.bench.report import write_report
+
+    drawn = write_report(results, page, plots=plots)
+    click.echo(f"{page}: {len(drawn)} pictures ({', '.join(drawn) or 'none'})")

@@ -6,6 +6,7 @@ product of their distribution functions, and the counts that BH sorts from multi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,8 @@ class GateResult:
     flagged: frozenset[int]
     episodes: int
     """With one probe an episode where evidence is noisy; all invariants at once where it is byte-exact."""
+    scores: Mapping[int, float]
+    """In-band skill to what the gate ranks it by; the lower, the more suspicious."""
 
 
 def binomial(runs: int, chance: Reals) -> Reals:
@@ -58,7 +61,7 @@ def aggregate_gate(batch: Batch, generator: np.random.Generator, *, repeats: int
     hits = generator.binomial(repeats, raised) - generator.binomial(repeats, base)
     mean = hits.mean(axis=1) / repeats
     flagged = frozenset(int(s) for s in skills[np.abs(mean) >= BAND])
-    return GateResult(flagged, len(skills) * len(base[0]) * repeats)
+    return GateResult(flagged, len(skills) * len(base[0]) * repeats, _scores(skills, -np.abs(mean)))
 
 
 def published_gate(batch: Batch, generator: np.random.Generator, *, repeats: int) -> GateResult:
@@ -75,7 +78,9 @@ def published_gate(batch: Batch, generator: np.random.Generator, *, repeats: int
     shape = np.where(compositional > 0, single / np.maximum(compositional, 1), 1.0)
     probes = base.shape[1]
     return GateResult(
-        frozenset(int(s) for s in skills[shape < S_CUTOFF]), len(skills) * cells * probes * repeats
+        frozenset(int(s) for s in skills[shape < S_CUTOFF]),
+        len(skills) * cells * probes * repeats,
+        _scores(skills, shape),
     )
 
 
@@ -97,7 +102,16 @@ def pairs_gate(batch: Batch, generator: np.random.Generator) -> GateResult:
     good = values[order] * weights.sum() <= LEVEL * passed
     cut = values[order][good].max() if good.any() else -1.0
     hit = ((tail <= cut) & (counts > 0)).any(axis=(1, 2))
-    return GateResult(frozenset(int(s) for s in skills[hit]), len(skills) * cells * probes * runs)
+    smallest = np.where(counts > 0, tail, 1.0).min(axis=(1, 2))
+    return GateResult(
+        frozenset(int(s) for s in skills[hit]),
+        len(skills) * cells * probes * runs,
+        _scores(skills, smallest),
+    )
+
+
+def _scores(skills: Whole, values: Reals) -> dict[int, float]:
+    return dict(zip(skills.tolist(), values.tolist(), strict=True))
 
 
 def _levels(batch: Batch) -> tuple[Whole, Reals, Reals]:
