@@ -107,11 +107,15 @@ class Vetting:
         for name, exploration in self.found.items():
             exploration.episodes = self._kept[name] = KeptEpisodes(store)
 
-        def make(phase: str, plans: Mapping[str, Plan], share: float = 1.0) -> dict[str, Cut]:
+        def make(
+            phase: str, plans: Mapping[str, Plan], share: float = 1.0, waves: int | None = None
+        ) -> dict[str, Cut]:
             if meter is None:
                 drive(plans, executor, store, watch=lambda p: show(phase, p), on_end=self._let_go)
                 return {}
-            cut = drive_within(plans, executor, store, meter, share=share, watch=lambda p: show(phase, p))
+            cut = drive_within(
+                plans, executor, store, meter, share=share, waves=waves, watch=lambda p: show(phase, p)
+            )
             for name in plans:
                 self._let_go(name)
             return cut
@@ -129,11 +133,15 @@ class Vetting:
                 continue
             background[skill.id] = []
             alone[skill.id] = self._footprint_runs(skill, background[skill.id])
+        if meter is not None:
+            # The minimum plan of everybody comes before anything else of anybody.
+            cut = make("alone", alone, waves=1)
+            alone = {name: one.resumed() for name, one in cut.items()}
         contexts = make("alone and under contexts", alone, EXPLORING_SHARE)
         pairs = self._joins(background)
         together = make("partners that meet", self._pair_plans(pairs), PARTNERS_SHARE)
         twin_worlds = make("twin worlds", self._twin_plans())
-        make("forced branches", self._forced_plans())
+        forced = make("forced branches", self._forced_plans())
         audits = make("audit of settled contexts", self._audit_plans() if self.audited else {})
         if contexts or together:
             contexts = make("rest of the contexts", {name: one.resumed() for name, one in contexts.items()})
@@ -147,7 +155,7 @@ class Vetting:
             store.record_footprints(
                 {self._footprint_key(name): self._footprints[name] for name in self.found}
             )
-        self.left_out = left_out(self.found, contexts, together, twin_worlds, len(audits))
+        self.left_out = left_out(self.found, contexts, together, twin_worlds, forced, len(audits))
 
     def _let_go(self, name: str) -> None:
         """A plan has ended: its candidate's episodes stay in the store only, equal questions become one."""
