@@ -34,13 +34,14 @@ def left_out(
     contexts: Mapping[str, Cut],
     together: Mapping[str, Cut],
     twin_worlds: Mapping[str, Cut],
+    forced: Mapping[str, Cut],
     audits: int,
 ) -> dict[str, Left]:
     """For each candidate what was cut, by phase; what was run of it goes to the candidate's episodes.
 
     `audits` is the number of audits that were not made.
     """
-    unseen = sorted(name for name in contexts if name not in found)
+    unseen = sorted(name for name in contexts if name not in found or not found[name].asked)
     lefts: dict[str, Left] = {}
     for name, exploration in found.items():
         left = Left()
@@ -56,8 +57,10 @@ def left_out(
         if name in twin_worlds:
             telling = any(spec.variant in _TELLING for spec in twin_worlds[name].specs)
             left = _and(left, "twin worlds were not compared to their end", unresolved=telling)
-        if unseen:
-            shown = ", ".join(unseen[:3]) + (f" and {len(unseen) - 3} more" if len(unseen) > 3 else "")
+        if name in forced:
+            left = _and(left, "sensitive lines that no run reached were not forced to their end")
+        if others := [other for other in unseen if other != name]:
+            shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
             left = _and(left, f"what {shown} leave behind was not looked at: they may be partners")
         if audits:
             left = _and(left, f"{audits} audits of settled contexts in this registry were not made")

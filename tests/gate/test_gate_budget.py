@@ -30,28 +30,40 @@ def cut(*specs: EpisodeSpec, made: tuple[Episode, ...] = ()) -> Cut:
 
 
 def test_nothing_is_told_where_nothing_was_cut() -> None:
-    assert left_out({"s": Exploration("s")}, {}, {}, {}, 0) == {}
+    assert left_out({"s": Exploration("s")}, {}, {}, {}, {}, 0) == {}
     assert shortfall(None, 6, []) == () and unconfirmed(None, Exploration("s")) == ()
 
 
 def test_runs_that_a_plan_was_not_told_of_are_kept_and_the_rest_is_counted() -> None:
     found = Exploration("s")
     made = Episode(spec(seed=1), Trace())
-    left = left_out({"s": found}, {"s": cut(spec(seed=1), spec(seed=2), made=(made,))}, {}, {}, 0)["s"]
+    left = left_out({"s": found}, {"s": cut(spec(seed=1), spec(seed=2), made=(made,))}, {}, {}, {}, 0)["s"]
     assert found.episodes == [made] and found.unexplored == 1
     assert left.exploring and "1 runs that were asked for next" in left.told[0]
 
 
 def test_each_phase_that_was_cut_is_told_once_for_every_candidate() -> None:
     found = {"s": Exploration("s"), "t": Exploration("t")}
-    lefts = left_out(found, {"far": cut(spec())}, {"t": cut(spec())}, {"s": cut(spec(variant="untraced"))}, 4)
-    assert [len(lefts[name].told) for name in ("s", "t")] == [3, 3]
+    untraced = {"s": cut(spec(variant="untraced"))}
+    found["s"].asked.append((spec(), frozenset()))
+    lefts = left_out(
+        found, {"far": cut(spec())}, {"t": cut(spec())}, untraced, {"t": cut(spec(variant="forced"))}, 4
+    )
+    assert [len(lefts[name].told) for name in ("s", "t")] == [3, 4]
+    assert "not forced to their end" in " ".join(lefts["t"].told)
     assert not lefts["s"].unresolved and lefts["t"].exploring and not lefts["s"].exploring
     assert "far" in " ".join(lefts["s"].told) and "4 audits" in " ".join(lefts["s"].told)
 
 
+def test_candidates_that_were_not_looked_at_may_be_partners_of_the_others() -> None:
+    seen = Exploration("s", asked=[(spec(), frozenset())])
+    lefts = left_out({"s": seen, "t": Exploration("t")}, {"t": cut(spec())}, {}, {}, {}, 0)
+    assert "what t leave behind was not looked at" in lefts["s"].told[0]
+    assert "leave behind" not in " ".join(lefts["t"].told)
+
+
 def test_a_twin_run_that_was_to_tell_about_a_secret_is_missed() -> None:
-    left = left_out({"s": Exploration("s")}, {}, {}, {"s": cut(spec(variant="twin"))}, 0)["s"]
+    left = left_out({"s": Exploration("s")}, {}, {}, {"s": cut(spec(variant="twin"))}, {}, 0)["s"]
     assert left.unresolved
     assert "secret was read" in shortfall(replace(left, budget="5 runs"), 6, [])[0]
 

@@ -72,6 +72,22 @@ def test_the_budget_is_never_exceeded_and_what_is_left_shows_something(tmp_path:
     assert len(cut["a"].made) == 4 and cut["a"].unmade == 6
 
 
+def test_nobody_overtakes_a_plan_that_has_asked_for_less(tmp_path: Path) -> None:
+    executor = Executor()
+    plans = {"a": plan("a", 5, 2, 2, 2), "b": plan("b", 6, 1)}
+    cut = drive_within(plans, executor, Store(tmp_path / "s"), runs(10))
+    assert sum(name == "b" for name, _ in executor.ran) == 5, "what is left goes to the next in turn"
+    assert len(cut["b"].made) == 5 and set(cut) == {"a", "b"}
+
+
+def test_the_first_waves_can_be_had_alone(tmp_path: Path) -> None:
+    store, meter, into = Store(tmp_path / "s"), runs(100), []
+    cut = drive_within({"a": plan("a", 3, 4, into=into)}, Executor(), store, meter, waves=1)
+    assert into == [0, 1, 2] and meter.spent() == 3
+    assert drive_within({"a": cut["a"].resumed()}, Executor(), store, meter) == {}
+    assert len(into) == 7
+
+
 def test_a_budget_that_suffices_cuts_nothing(tmp_path: Path) -> None:
     into: list[int] = []
     assert drive_within({"a": plan("a", 2, 2, into=into)}, Executor(), Store(tmp_path / "s"), runs(4)) == {}

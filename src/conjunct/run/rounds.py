@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -124,24 +124,28 @@ def drive_within(
     meter: Meter,
     *,
     share: float = 1.0,
+    waves: int | None = None,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> dict[str, Cut]:
     """Run plans until they or that share of the budget end; the plans that did not end, by name.
 
-    Every episode is stored the moment it ends. What the store holds is free.
+    Every episode is stored the moment it ends. What the store holds is free. With `waves` a plan gets what it
+    asks for only so many times.
     """
     progress = Progress(plans=len(plans))
     asked: dict[str, _Asked] = {}
     cost = dict.fromkeys(plans, 0)
+    answered = dict.fromkeys(plans, 0)
     for name, plan in plans.items():
         _advance(name, plan, None, asked, store, progress)
-    while asked:
-        chosen = _affordable(asked, cost, meter, share)
+    while due := [name for name in asked if waves is None or answered[name] < waves]:
+        # Those that have asked for least come first, and wait for nobody who costs more.
+        due.sort(key=lambda name: (cost[name] + len(asked[name].specs), name))
+        chosen = _affordable(due, asked, cost, meter, share)
         wanted = {key: spec for name in chosen for key, spec in asked[name].missing.items()}
         if not chosen:
-            # What is left of the budget is too little for any plan to go on, and still shows something.
-            first = min(asked, key=lambda name: (cost[name] + len(asked[name].specs), name))
-            wanted = dict(islice(asked[first].missing.items(), meter.left(share)))
+            # What is left of the budget is too little for the next plan to go on, and still shows something.
+            wanted = dict(islice(asked[due[0]].missing.items(), meter.left(share)))
             if not wanted:
                 break
         for episode in _run(wanted.values(), executor, store, meter, share, progress, watch):
@@ -152,6 +156,7 @@ def drive_within(
             one = asked[name]
             if not one.missing:
                 cost[name] += len(one.specs)
+                answered[name] += 1
                 del asked[name]
                 _advance(name, one.plan, one.answer(), asked, store, progress)
     return {name: Cut(one.plan, one.specs, tuple(one.have.values())) for name, one in asked.items()}
@@ -180,20 +185,20 @@ def _advance(
 
 
 def _affordable(
-    asked: Mapping[str, _Asked], cost: Mapping[str, int], meter: Meter, share: float
+    due: Sequence[str], asked: Mapping[str, _Asked], cost: Mapping[str, int], meter: Meter, share: float
 ) -> list[str]:
-    """Plans of the next round: those that have asked for least so far, as far as the budget goes."""
-    total = {name: cost[name] + len(one.specs) for name, one in asked.items()}
-    least = min(total.values())
+    """Plans of the next round, as far as the budget goes: none overtakes one that has asked for less."""
+    total = {name: cost[name] + len(asked[name].specs) for name in due}
+    least = total[due[0]]
     new: set[str] = set()
     chosen: list[str] = []
-    for name in sorted(asked, key=lambda name: (total[name], name)):
-        if chosen and total[name] > max(2 * least, least + _LEAST_AHEAD):
-            break
+    for name in due:
         needed = new | asked[name].missing.keys()
-        if meter.affords(len(needed), share):
-            chosen.append(name)
-            new = needed
+        ahead = total[name] > max(2 * least, least + _LEAST_AHEAD)
+        if (chosen and ahead) or not meter.affords(len(needed), share):
+            break
+        chosen.append(name)
+        new = needed
     return chosen
 
 
