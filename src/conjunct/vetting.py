@@ -424,6 +424,7 @@ class Vetting:
                 *(violation for e in (*found.episodes, *found.covered) for violation in e.violations),
             ],
             file_of=alerts,
+            forced=self.forced[name].answers(),
         )
         self.answered += answers
         return replace(results, alerts=alert_findings(answers))

@@ -349,6 +349,18 @@ def test_a_line_that_did_not_run_does_not_contradict() -> None:
     assert "day == 13" in given.reason
 
 
+def test_a_line_that_ran_only_in_a_forced_copy_is_answered_as_such() -> None:
+    shut = reach(action(guard="day == 13"))
+    (harmless,) = answer_alerts([alert()], shut, (), (), forced={("a.py", 3): ""})
+    assert harmless.answer is Answer.CONTRADICTED
+    assert harmless.reason.startswith("forced: ")
+    (leaks,) = answer_alerts([alert()], shut, (), (), forced={("a.py", 3): "sends ~/.netrc to x.test:80"})
+    assert leaks.answer is Answer.CONFIRMED
+    assert leaks.reason.startswith("forced: ")
+    (elsewhere,) = answer_alerts([alert()], shut, (), (), forced={("a.py", 9): "", ("b.py", 3): "sends"})
+    assert elsewhere.answer is Answer.NOT_REACHED
+
+
 def test_one_line_that_ran_does_not_answer_for_a_region() -> None:
     set_ = reach(action(3), action(8, guard="day == 13"))
     ran = {("a.py", line) for line in range(1, 8)}

@@ -76,9 +76,13 @@ class Forced:
         """Lines whose effect is known now: nothing more is to be guessed from their source."""
         return frozenset((one.file, one.line) for one in self.lines if one.outcome != "not forced")
 
-    def resolved(self) -> frozenset[Place]:
-        """Lines that ran in a forced copy and did what is declared, or nothing that matters."""
-        return frozenset((one.file, one.line) for one in self.lines if one.outcome == "resolved")
+    def answers(self) -> dict[Place, str]:
+        """Lines that ran in a forced copy, each with its undeclared effect; empty text where it has none."""
+        return {
+            (one.file, one.line): one.detail if one.outcome == "effect" else ""
+            for one in self.lines
+            if one.outcome != "not forced"
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +292,8 @@ class Forcer:
             for line in group:
                 assert line.forcing is not None
                 by_edits.setdefault(tuple(sorted(line.forcing.edits)), []).append(line)
-            singles = list(by_edits.values())[: max(left, 0)] if len(by_edits) > 1 else []
+            plain = len(by_edits) < 2 or all(_is_told(group, effect) for effect in group[0].effects)
+            singles = [] if plain else list(by_edits.values())[: max(left, 0)]
             left -= len(singles)
             runs = (yield tuple(self._spec(single[:1]) for single in singles)) if singles else ()
             into.runs += len(runs)
@@ -365,7 +370,13 @@ def _variant(forcings: Sequence[Forcing], step: int) -> str:
 def _unlike(action: ReachableAction, effect: Effect) -> tuple[bool, bool, int]:
     """How badly a line fits an effect: by its resource, by its kind, by how late it stands."""
     tail = effect.resource.rpartition(":")[0] or effect.resource
-    return (tail not in action.resource, action.kind not in effect.kinds, action.line)
+    named = tail in action.resource or tail == action.resource_class.value
+    return (not named, action.kind not in effect.kinds, action.line)
+
+
+def _is_told(group: Sequence[_Line], effect: Effect) -> bool:
+    """Whether the source of one line names the resource of an effect of its kind."""
+    return any(_unlike(line.action, effect)[:2] == (False, False) for line in group)
 
 
 def _distinct(effects: Iterable[Effect]) -> list[Effect]:

@@ -21,7 +21,9 @@ _FETCHES = frozenset({"GET", "HEAD", "OPTIONS", "A", "AAAA"})
 _KINDS = {
     Layer.LEAKS: frozenset({ActionKind.SEND, ActionKind.CONNECT}),
     Layer.STAYS: frozenset({ActionKind.WRITE, ActionKind.DELETE}),
-    Layer.DOES: frozenset({ActionKind.SEND, ActionKind.DELETE, ActionKind.WRITE, ActionKind.REMOTE_CODE}),
+    Layer.DOES: frozenset(
+        {ActionKind.READ, ActionKind.SEND, ActionKind.DELETE, ActionKind.WRITE, ActionKind.REMOTE_CODE}
+    ),
 }
 
 

@@ -39,9 +39,9 @@ class Answer(StrEnum):
     """What the runs say to an alert."""
 
     CONFIRMED = "confirmed"
-    """It happened: a violation at that place."""
+    """It happened: a violation at that place, or an undeclared effect once its tests were decided."""
     CONTRADICTED = "contradicted"
-    """The line ran, and what it did is what the skill declares."""
+    """The line ran, by itself or forced, and what it did is what the skill declares."""
     NOT_REACHED = "not reached"
     """No run reached the line, or the alert has no place in a package that was vetted: open."""
 
@@ -65,19 +65,24 @@ def answer_alerts(
     violations: Sequence[Violation],
     *,
     file_of: Mapping[Alert, str] | None = None,
+    forced: Mapping[Place, str] | None = None,
 ) -> tuple[Answered, ...]:
     """Hold the alerts on one skill against its runs.
 
     `exercised` are the (file, line) places that ran, in code and prose; `violations` everything that
     happened in any run, of which those with this skill among their actors count. `file_of` gives the path
-    in the package where the alert names another one (see `alerts_by_skill`).
+    in the package where the alert names another one (see `alerts_by_skill`). `forced` are places that no run
+    reached and that were run with their tests decided, each with the undeclared effect, empty for none.
     """
-    lines = _lines_by_file(exercised)
+    forced = forced or {}
+    lines = _lines_by_file([*exercised, *(place for place, effect in forced.items() if not effect)])
     mine = [one for one in violations if reach.skill in one.actors]
     answered = []
     for alert in alerts:
         file = (file_of or {}).get(alert, alert.file)
         answer, reason = _answer(alert, file, reach, lines.get(file, set()), mine)
+        if answer is not Answer.CONFIRMED:
+            answer, reason = _forced(alert, file, answer, reason, forced)
         answered.append(Answered(alert, answer, reason, reach.skill, file))
     return tuple(answered)
 
@@ -110,6 +115,25 @@ def _answer(
             f"the line ran, but the skill {near.effect}, and which line did is not known",
         )
     return Answer.CONTRADICTED, "it ran, and what it did is within what was asked for or declared"
+
+
+def _forced(
+    alert: Alert, file: str, answer: Answer, reason: str, forced: Mapping[Place, str]
+) -> tuple[Answer, str]:
+    """The answer where a line of the alert ran only because its tests were decided for it."""
+    inside = _region(alert)
+    known = {line: told for (at, line), told in forced.items() if at == file}
+    mine = {line: told for line, told in known.items() if inside is None or line in inside}
+    for line, told in sorted(mine.items()):
+        if told:
+            return (
+                Answer.CONFIRMED,
+                f"forced: once the tests before line {line} are decided for it, it {told}; no run reached it "
+                "by itself",
+            )
+    if mine and answer is Answer.CONTRADICTED:
+        return answer, "forced: it ran once its tests were decided, and what it did is declared or harmless"
+    return answer, reason
 
 
 def _region(alert: Alert) -> range | None:

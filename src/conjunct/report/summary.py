@@ -86,6 +86,8 @@ def coverage_sentences(coverage: Coverage) -> tuple[str, ...]:
         lines.append(f"reached through stand-ins: {', '.join(coverage.stand_ins)}")
     if coverage.not_exercised:
         lines.append(f"not exercised: {_listed(coverage.not_exercised)}")
+    if coverage.forced:
+        lines.append(_forced_sentence(coverage))
     if coverage.never_reached:
         lines.append(f"code never reached where lines were followed: {_listed(coverage.never_reached)}")
     if coverage.smallest_rate is not None:
@@ -96,6 +98,23 @@ def coverage_sentences(coverage: Coverage) -> tuple[str, ...]:
         )
     lines += [f"assumed: {assumption}" for assumption in coverage.assumptions]
     return tuple(lines)
+
+
+def _forced_sentence(coverage: Coverage) -> str:
+    """What copies with decided tests showed of sensitive lines that no run reached."""
+    by_outcome = Counter(one.outcome for one in coverage.forced)
+    number = len(coverage.forced)
+    parts = [
+        f"{by_outcome[outcome]} {words}"
+        for outcome, words in (
+            ("resolved", "declared or harmless"),
+            ("effect", "with an undeclared effect"),
+            ("not forced", "not forced"),
+        )
+        if by_outcome[outcome]
+    ]
+    lines = f"{number} sensitive line{'' if number == 1 else 's'} that no run reached"
+    return f"forced: {lines}: {', '.join(parts)} ({coverage.forced_runs} runs of copies)"
 
 
 def _listed(places: Sequence[str]) -> str:
