@@ -82,7 +82,15 @@ def new_effects(
             action.resource,
             Effect(sentence, action.resource, Layer.CLAIMS, frozenset({ActionKind.SEND, ActionKind.CONNECT})),
         )
-    return list(found.values())
+    effects = list(found.values())
+    if any(effect.layer is Layer.LEAKS for effect in effects):
+        # What leaked was read first: one effect, not two.
+        effects = [effect for effect in effects if effect.resource not in _CLASSES]
+    return effects
+
+
+_CLASSES = frozenset(str(one) for one in ResourceClass)
+"""The resource of a read that nobody asked for is the class of what was read."""
 
 
 def _of_violation(violation: Violation) -> Effect:
