@@ -28,7 +28,8 @@ from conjunct.plan.forced_effects import effect_findings
 from conjunct.plan.localise import sentence_of
 from conjunct.plan.unreached import never_reached
 from conjunct.provenance import check_claims, is_sensitive
-from conjunct.reach.resources import audience_of, bare_host, host_matches
+from conjunct.reach.credentials import audience_of
+from conjunct.reach.resources import bare_host, host_matches
 from conjunct.run.setting import Setting
 
 VARIED = ("arguments", "clock", "co_skills", "environment", "history", "host", "network", "turn")
@@ -190,6 +191,18 @@ def _unforced(forced: Forced) -> list[str]:
     ]
 
 
+def _undone(results: Results, ran: set[tuple[str, int]]) -> list[str]:
+    """Instructions that were due in runs of the candidate alone and for which the agent could do nothing."""
+    alone = [e for e in results.found.episodes if not e.spec.context.co_skills]
+    places = dict.fromkeys(place for e in alone for place in e.trace.undone)
+    return [f"{place} could not be carried out" for place in places if _file_and_line(place) not in ran]
+
+
+def _file_and_line(place: str) -> tuple[str, int]:
+    file, _, line = place.rpartition(":")
+    return file, int(line)
+
+
 def _coverage(setting: Setting, results: Results) -> Coverage:
     found, audit, scope = results.found, results.audit, results.scope
     count = count_contexts(
@@ -207,6 +220,7 @@ def _coverage(setting: Setting, results: Results) -> Coverage:
         for call in documented_calls(results.skill, compilation)
         if (call.file, call.line) not in ran
     ]
+    missed += _undone(results, ran)
     settled, assumed = count.settled, count.assumed
     if audit.differed or not found.asked:
         # What an audit contradicts, or no run of the plan was there to settle, is settled by nothing.

@@ -3,8 +3,8 @@
 import pytest
 
 from conjunct.model import ResourceClass as R
+from conjunct.reach.credentials import audience_of, credentials
 from conjunct.reach.resources import (
-    audience_of,
     bare_host,
     classify_host,
     classify_path,
@@ -100,3 +100,11 @@ def test_a_well_known_credential_has_a_fixed_audience() -> None:
     assert not host_matches("github.com.example.net", hosts)
     assert audience_of("~/.aws/credentials") is not None
     assert audience_of("env:FOO_API_KEY") is None
+
+
+def test_files_and_globs_of_one_table_lead_to_one_audience() -> None:
+    by_id = {one.id: one for one in credentials()}
+    assert audience_of("~/.npmrc") == audience_of("env:NPM_TOKEN") == by_id["npm"].audience
+    assert audience_of("/home/sam/.config/gh/hosts.yml") == by_id["github"].audience
+    assert audience_of("~/.ssh/id_rsa") == ()
+    assert audience_of("~/.config/ghost/key") is None

@@ -15,10 +15,10 @@ from pathlib import Path
 import yaml
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
+from conjunct.reach.credentials import credentials
 from conjunct.world.canaries import Recogniser
 from conjunct.world.decoys import (
     audience_of,
-    credentials,
     decoy_files,
     in_audience,
     minted_environment,
@@ -48,7 +48,7 @@ def test_only_canaries_differ_between_comparisons_and_nothing_between_equal_spec
     for file in other:
         assert recogniser.find(file.content) == ()
     twin = decoy_files(replace(SPEC, twin=True))
-    secret = {one.path for one in planted(SPEC)}
+    secret = {one.path for one in planted(SPEC) if not one.path.startswith("env:")}
     assert {a.path for a, b in zip(again, twin, strict=True) if a.content != b.content} == secret
 
 
@@ -117,7 +117,8 @@ def test_keys_are_real_and_secrets_are_closed_to_others() -> None:
 
     line = public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     assert files["/home/sam/.ssh/id_ed25519.pub"].content.startswith(line)
-    secrets = {one.path for one in planted(SPEC) if one.category == "secret"}
+    secrets = {one.path for one in planted(SPEC) if one.category == "secret" and one.path in files}
+    assert len(secrets) > 15
     assert all(files[path].mode & 0o077 == 0 for path in secrets)
 
 
@@ -144,6 +145,16 @@ def test_a_well_known_variable_has_its_fixed_audience_and_an_unknown_one_has_non
     assert values["GH_TOKEN"].startswith("ghp_")
     assert Recogniser(planted(spec)).find(values["FOO_API_KEY"].encode()) == ("env:FOO_API_KEY",)
     assert audience_of("openai_api_key") == audience_of("OPENAI_API_KEY") != ()
+
+
+def test_a_token_is_in_every_environment_and_the_same_in_all_comparisons() -> None:
+    (path,) = [one for one in planted(SPEC) if one.path == "env:GITHUB_TOKEN"]
+    assert in_audience("api.github.com", path.audience)
+    value = dict(minted_environment(SPEC))["GITHUB_TOKEN"]
+    assert value.startswith("ghp_")
+    assert dict(minted_environment(replace(SPEC, comparison="d")))["GITHUB_TOKEN"] == value
+    assert dict(minted_environment(replace(SPEC, twin=True)))["GITHUB_TOKEN"] != value
+    assert [n for n, _ in minted_environment(replace(SPEC, minted=("GITHUB_TOKEN",)))] == ["GITHUB_TOKEN"]
 
 
 def test_no_variable_belongs_to_two_credentials() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from conjunct.errors import WorldError
 from conjunct.model import ActionKind
+from conjunct.world.decoys import usual_variables
 from world.worlds import python, run, small_world, text
 
 pytestmark = pytest.mark.world
@@ -84,7 +85,8 @@ def test_history_differs_in_content_only() -> None:
 def test_the_environment_is_the_pinned_one() -> None:
     with small_world(environment=(("FOO", "bar"),)) as world:
         names = set(text(python(world, "import os; print(' '.join(os.environ))")).split())
-        assert names <= {"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "FOO", "PWD", "LC_CTYPE"}
+        pinned = {"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "FOO", "PWD", "LC_CTYPE"}
+        assert names <= pinned | set(usual_variables())
         assert text(run(world, "sh", "-c", "echo $FOO $HOME")) == "bar /home/sam\n"
 
 

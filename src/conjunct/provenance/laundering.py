@@ -29,6 +29,12 @@ _STOP = frozenset(
 _IN_TESTS = re.compile(r"(?:^|/)(?:tests?|fixtures|examples)/")
 """Folders whose code is not part of what a skill does when it is used."""
 
+_PLAIN = frozenset(
+    {ResourceClass.WORKSPACE, ResourceClass.OWN_PACKAGE, ResourceClass.OWN_STATE, ResourceClass.TEMPORARY,
+     ResourceClass.PROCESS, ResourceClass.LOOPBACK}
+)  # fmt: skip
+"""Classes that every skill reaches."""
+
 Class = tuple[ActionKind, ResourceClass]
 
 
@@ -45,6 +51,10 @@ class Neighbour:
     """Kinds of effect that its name and description speak of."""
     declared: frozenset[Class]
     reached: frozenset[Class]
+    acts: frozenset[tuple[ActionKind, str]]
+    """What it reaches, beyond what every skill does."""
+    hidden: frozenset[tuple[ActionKind, str]]
+    """Of these, what is of a kind and class that nothing in its text declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,9 @@ def neighbourhood_of(neighbours: Sequence[tuple[Skill, ReachSet]]) -> Neighbourh
 
 def neighbour_of(skill: Skill, reach: ReachSet) -> Neighbour:
     """The features of one skill."""
+    declared = frozenset((item.kind, item.resource_class) for item in reach.capabilities)
+    actions = [item for item in reach.actions if not item.mention]
+    telling = [item for item in actions if item.resource_class not in _PLAIN]
     return Neighbour(
         skill.id,
         skill.name,
@@ -90,8 +103,12 @@ def neighbour_of(skill: Skill, reach: ReachSet) -> Neighbour:
         frozenset(
             (item.kind, item.resource_class) for item in reach.capabilities if item.line < skill.body_line
         ),
-        frozenset((item.kind, item.resource_class) for item in reach.capabilities),
-        frozenset((item.kind, item.resource_class) for item in reach.actions if not item.mention),
+        declared,
+        frozenset((item.kind, item.resource_class) for item in actions),
+        frozenset((item.kind, item.resource) for item in telling),
+        frozenset(
+            (item.kind, item.resource) for item in telling if (item.kind, item.resource_class) not in declared
+        ),
     )
 
 
@@ -117,11 +134,20 @@ def laundering_findings(
     yield from _squatting(own, neighbourhood, telling)
     if not telling:
         return
+    places = {(item.file, item.line) for item in telling}
+    told = {
+        (item.kind, item.resource)
+        for item in reach.actions
+        if (item.file, item.line) in places and (item.kind, item.resource) in own.acts
+    }
     for neighbour, alike, contained in _similar(own, neighbourhood):
         subset = own.described < neighbour.declared and contained >= _CONTAINED
         twin = alike >= _NEARLY_IDENTICAL and not own.reached <= neighbour.reached
         if not subset and not twin:
             continue
+        version = neighbour.acts if neighbour.name == own.name else neighbour.hidden
+        if told and told <= version:
+            continue  # another version of it, or a twin that does not speak of the same thing either
         how = "nearly the same as" if twin else "contained in"
         first = telling[0]
         yield Finding(

@@ -18,8 +18,8 @@ from conjunct.model import (
     Skill,
 )
 from conjunct.provenance.declared import Declared, denied_network, is_network
+from conjunct.reach.credentials import audience_of
 from conjunct.reach.resources import (
-    audience_of,
     bare_host,
     host_matches,
     is_drop_host,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import yaml
 
 from conjunct.model import ResourceClass
+from conjunct.reach.path_globs import any_of
 
 _LONGEST = 1024
 """Characters of a path that are looked at: no file system resolves more than a few thousand."""
@@ -23,15 +23,6 @@ _HOME = re.compile(
     re.IGNORECASE,
 )
 _WINDOWS_DATA = re.compile(r"^(?:%(?:LOCAL)?APPDATA%|\$env:(?:LOCAL)?APPDATA)(?=/|$)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Audience:
-    """Hosts whose business a well-known credential is."""
-
-    variables: tuple[str, ...]
-    paths: tuple[str, ...]
-    hosts: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
@@ -173,30 +164,6 @@ def is_secret_variable(name: str) -> bool:
     return any(upper == item or upper.endswith("_" + item) for item in rules["endings"])
 
 
-@lru_cache(maxsize=1)
-def audiences() -> tuple[Audience, ...]:
-    """Well-known credentials with the hosts whose business they are."""
-    return tuple(
-        Audience(tuple(row["variables"]), tuple(row["paths"]), tuple(row["hosts"]))
-        for row in table()["audiences"]
-    )
-
-
-def audience_of(secret: str) -> tuple[str, ...] | None:
-    """Host globs for a secret (`env:NAME` or a path); `None` where it is not a well-known credential."""
-    if secret.startswith("env:"):
-        name = secret[4:]
-        for row in audiences():
-            if any(fnmatch.fnmatchcase(name.upper(), pattern) for pattern in row.variables):
-                return row.hosts
-        return None
-    text = normalise_path(secret).lower()
-    for row in audiences():
-        if row.paths and _alternatives(row.paths).match(text):
-            return row.hosts
-    return None
-
-
 def host_matches(host: str, patterns: tuple[str, ...]) -> bool:
     """Whether a host is one of `patterns` (globs)."""
     return _matches_any(bare_host(host), patterns)
@@ -223,26 +190,5 @@ def _host_pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _path_rules() -> tuple[re.Pattern[str], tuple[tuple[str, re.Pattern[str]], ...]]:
     data = table()
-    rules = tuple((name, _alternatives(tuple(globs))) for name, globs in data["paths"].items())
-    return _alternatives(tuple(data["not_secret"])), rules
-
-
-@lru_cache(maxsize=256)
-def _alternatives(globs: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{_glob(item.lower())})" for item in globs))
-
-
-def _glob(pattern: str) -> str:
-    """A regular expression for one path pattern of the data file.
-
-    A path with an unknown start (`*/.ssh/id_rsa`) is taken for the dangerous reading: it matches `~/`
-    patterns, except those that match everything below home.
-    """
-    if pattern.startswith("~/") and pattern not in ("~/**", "~/.*", "~/.*/**"):
-        prefix, rest = r"(?:~|\*+)/", pattern[2:]
-    elif pattern.startswith(("~", "/")) or ":" in pattern:
-        prefix, rest = "", pattern
-    else:
-        prefix, rest = r"(?:.*/)?", pattern
-    body = re.escape(rest).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
-    return prefix + body + r"\Z"
+    rules = tuple((name, any_of(tuple(globs))) for name, globs in data["paths"].items())
+    return any_of(tuple(data["not_secret"])), rules

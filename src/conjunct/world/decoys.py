@@ -1,8 +1,8 @@
 """A lived-in home: every file that is planted in a world, and what is known about each.
 
 What files there are and what they say is data (`data/decoys.yaml`), and so is whose business a well-known
-credential is (`data/credentials.yaml`). Names, sizes and people are salted per deployment, times fit the
-world's clock, and only the canaries differ between comparisons.
+credential is (`reach/data/credentials.yaml`). Names, sizes and people are salted per deployment, times fit
+the world's clock, and only the canaries differ between comparisons.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import yaml
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
 
 from conjunct.errors import WorldError
+from conjunct.reach import credentials
 from conjunct.world import decoy_formats
 from conjunct.world.canaries import Canary, kind_for_variable, mint
 from conjunct.world.fixture_repository import loose_files, make_repository
@@ -39,17 +40,6 @@ class DecoyFile:
     mode: int
     modified: int
     """Modification time in nanoseconds since 1970, before the world's clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class Credential:
-    """A well-known credential: its variables, its files (relative to home), and whose business it is."""
-
-    id: str
-    names: tuple[str, ...]
-    files: tuple[str, ...]
-    audience: tuple[str, ...]
-    programs: tuple[str, ...]
 
 
 CRONTABS = "/var/spool/cron/crontabs"
@@ -72,50 +62,45 @@ def planted(spec: WorldSpec) -> tuple[Planted, ...]:
     """
     variables = tuple(
         Planted(f"env:{name}", minted_value(spec, name).needle, "secret", audience_of(name))
-        for name in spec.minted
+        for name in _variables(spec)
     )
     return _plant(spec)[1] + spec.tokens + variables
 
 
 def minted_environment(spec: WorldSpec) -> tuple[tuple[str, str], ...]:
-    """The minted variables with their values, in the order of `spec.minted`."""
-    return tuple((name, minted_value(spec, name).text) for name in spec.minted)
+    """The minted variables with their values: those of every world first, then those of `spec.minted`."""
+    return tuple((name, minted_value(spec, name).text) for name in _variables(spec))
+
+
+def _variables(spec: WorldSpec) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*usual_variables(), *spec.minted)))
+
+
+@cache
+def usual_variables() -> tuple[str, ...]:
+    """Credential variables that are set in every world, as on a developer's machine."""
+    return tuple(name for credential in credentials.credentials() for name in credential.usual)
 
 
 def minted_value(spec: WorldSpec, name: str) -> Canary:
     """The canary of one minted variable."""
     kind = kind_for_variable(name)
+    if name in usual_variables():
+        # The same in all comparisons and seeds of a deployment: the whole environment is handed to every
+        # command, so that else none would ever be known from an earlier run.
+        return mint(kind, f"env:{name}", seed=0, comparison=spec.salt, twin=spec.twin)
     return mint(kind, f"env:{name}", seed=spec.seed, comparison=spec.comparison, twin=spec.twin)
 
 
 def audience_of(name: str) -> tuple[str, ...]:
     """Host globs whose business the credential in that variable is; empty if it is not well known."""
-    for credential in credentials():
-        if name.upper() in credential.names:
-            return credential.audience
-    return ()
+    return credentials.audience_of(f"env:{name}") or ()
 
 
 def in_audience(host: str, audience: tuple[str, ...]) -> bool:
     """Whether a host (without port) matches one of the globs. Case and a final dot do not matter."""
     plain = host.lower().rstrip(".")
     return any(fnmatch.fnmatchcase(plain, glob.lower()) for glob in audience)
-
-
-@cache
-def credentials() -> tuple[Credential, ...]:
-    """All well-known credentials."""
-    rows = _load("credentials.yaml")
-    return tuple(
-        Credential(
-            id=row["id"],
-            names=tuple(row.get("names", ())),
-            files=tuple(row.get("files", ())),
-            audience=tuple(row["audience"]),
-            programs=tuple(row.get("programs", ())),
-        )
-        for row in rows
-    )
 
 
 # ---- planting
@@ -262,7 +247,9 @@ class _Maker:
     def _audience(self) -> tuple[str, ...]:
         audience = self._entry.get("audience", ())
         if isinstance(audience, str):
-            return next(one.audience for one in credentials() if one.id == audience.removeprefix("@"))
+            return next(
+                one.audience for one in credentials.credentials() if one.id == audience.removeprefix("@")
+            )
         names = {key: value.lower() for key, value in self._names.items()}
         return tuple(glob.format(**names) for glob in audience)
 
