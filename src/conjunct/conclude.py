@@ -102,6 +102,7 @@ def gather(setting: Setting, results: Results) -> Evidence:
     skill, found = results.skill, results.found
     coverage = _coverage(setting, results)
     roots = [e for e in found.episodes if e.spec.context == Context(horizon=results.scope.horizon)]
+    short = shortfall(results.left, results.scope.horizon, found.episodes)
     return Evidence(
         skill=skill,
         triggers=tuple(found.triggers),
@@ -123,9 +124,10 @@ def gather(setting: Setting, results: Results) -> Evidence:
         ),
         failures=(
             *dict.fromkeys(reason for e in roots for reason in e.trace.undetermined),
-            *shortfall(results.left, results.scope.horizon, found.episodes),
+            *short,
         ),
-        activated=any(skill.id in episode.trace.activated for episode in found.episodes),
+        # Of a skill that was hardly run it is not known whether it would have acted.
+        activated=bool(short) or any(skill.id in episode.trace.activated for episode in found.episodes),
         sensitive_reach=_sensitive(setting.reach[skill.id]),
         commands_run=coverage.commands,
         seconds=sum(episode.seconds for episode in found.episodes),
