@@ -351,7 +351,7 @@ class _Conditions:
         if self.suppressors:
             one = words["suppressor"]
             names = one["between"].join(one["name"].replace("@ONE@", name) for name in self.suppressors)
-            tests.append(one["test"].replace("@NAMES@", names if part.language == "sh" else f"{{{names}}}"))
+            tests.append(one["test"].replace("@NAMES@", names))
             needs += one["needs"]
         if hashed:
             self.truth["hashed"] = True
