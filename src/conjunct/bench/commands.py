@@ -29,6 +29,17 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
         raise click.BadParameter(f"{value!r} is no list of whole numbers such as 1,1,3") from error
 
 
+def _rates(_: click.Context, __: click.Parameter, value: str | None) -> tuple[float, ...] | None:
+    """`0.3,0.9` as two rates."""
+    if value is None:
+        return None
+    try:
+        low, high = (float(part) for part in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no pair of rates such as 0.3,0.9") from error
+    return low, high
+
+
 @bench.command()
 @click.option("--out", type=_FOLDER, required=True, metavar="DIR", help="An empty or new folder.")
 @click.option("--labels", type=_FOLDER, help="Ground truth. Default: DIR.labels.json, never inside DIR.")
@@ -64,6 +75,17 @@ def _numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 @click.option("--synergy", type=int, help="Pairs of benign skills that do more together, as the user asked.")
 @click.option("--unsafe", type=float, help="Share outside the band that is harmful in plain sight.")
 @click.option("--guarded", type=float, help="Share of benign skills that look at history and neighbours too.")
+@click.option(
+    "--rates", callback=_rates, metavar="LOW,HIGH", help="Effect model: firing rates of the triggers."
+)
+@click.option(
+    "--growth",
+    callback=_rates,
+    metavar="LOW,HIGH",
+    help="Effect model: single-probe deltas outside the band.",
+)
+@click.option("--band-width", type=float, help="Effect model: single-probe deltas in the band are smaller.")
+@click.option("--interactions", type=int, help="Effect model: diffuse interactions of each benign skill.")
 def build(out: Path, labels: Path | None, force: bool, mix: str, **given: Any) -> None:
     """Write a registry of runnable packages to DIR, its truth and the adversaries' twins beside it."""
     from conjunct.bench.build import build_registry, labels_path, twins_path
