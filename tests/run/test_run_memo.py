@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from conjunct.model import Action, ActionKind, CommandRecord, ResourceClass, TouchMode
-from conjunct.run.memo import Memo
+from conjunct.run.memo import RUNS_WITH_CHANCE, Memo
 from conjunct.run.store import Store
-from conjunct.world.spec import Command, CommandResult, EffectKind, FileEffect, Observation, WorldSpec
+from conjunct.world.spec import DRAWS, Command, CommandResult, EffectKind, FileEffect, Observation, WorldSpec
 
 COMMAND = Command(
     ("python3", "x.py"), "/home/sam/project", turn=1, step=0, skill="one", file="SKILL.md", line=3
@@ -158,3 +158,29 @@ def test_a_command_verified_without_following_lines_is_trusted_with_it(tmp_path:
     )
     assert [run(plain, Files(), result()) for _ in range(2)] == [False, False]
     assert [run(followed, Files(), result()) for _ in range(2)] == [False, True]
+
+
+def test_two_runs_that_differed_are_never_used_however_often_later_ones_agree(memo: Memo) -> None:
+    contents = (b"abc", b"xyz", b"xyz", b"xyz", b"xyz")
+    assert [run(memo, Files(), result(content=word)) for word in contents] == [False] * 5
+
+
+def test_a_line_that_once_differed_is_verified_anew_in_every_state(memo: Memo) -> None:
+    for word in (b"abc", b"xyz"):
+        run(memo, Files(), result(content=word))
+    other = Files(**{INPUT: "another"})
+    assert [run(memo, other, result(state="another")) for _ in range(3)] == [False, False, True]
+    third = Files(**{INPUT: "third"})
+    assert [run(memo, third, result(state="third")) for _ in range(3)] == [False, False, True]
+
+
+def test_what_drew_random_numbers_is_run_more_often_before_its_record_is_used(memo: Memo) -> None:
+    drawn = replace(result(), draws=True)
+    assert [run(memo, Files(), drawn) for _ in range(RUNS_WITH_CHANCE + 1)].index(True) == RUNS_WITH_CHANCE
+
+
+@pytest.mark.parametrize(("reason", "kept"), [(DRAWS, True), ("the clock does not reach it", False)])
+def test_what_is_not_known_to_see_the_same_is_no_record(memo: Memo, reason: str, kept: bool) -> None:
+    one = result()
+    one = replace(one, record=replace(one.record, assumed=(reason,)))
+    assert any(run(memo, Files(), one) for _ in range(4)) is kept

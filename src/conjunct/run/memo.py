@@ -28,6 +28,7 @@ _DECODED = 128
 """Entries kept decoded in each worker: one candidate's commands come again with every probe."""
 _KEPT = frozenset({"exit", TIME_LIMIT})
 PROVISIONAL, CONFIRMED, UNSTABLE = "provisional", "confirmed", "unstable"
+_ORDER = {UNSTABLE: 0, CONFIRMED: 1}
 RUNS, RUNS_WITH_CHANCE = 2, 6
 """Equal runs from one state before a record is used: more where random numbers were drawn."""
 
@@ -51,6 +52,8 @@ class Answer:
     prints: str = ""
     runs: int = 0
     """Equal runs so far, that of `expected` included."""
+    unstable: bool = False
+    """Two runs from this state differed: neither they nor later ones are ever used."""
 
 
 class Memo:
@@ -96,14 +99,15 @@ class Memo:
         """Look for an entry whose touched objects are all as they are now in `world`."""
         seen: dict[bytes, str] = {}
         best: tuple[int, str, bytes] | None = None
-        for prints, observed, result, state in self._store.commands(self.key(command)):
+        rows = self._store.commands(self.key(command))
+        for prints, observed, result, state in sorted(rows, key=lambda row: _ORDER.get(row[3], 2)):
             if observed not in seen:
                 seen[observed] = _digest(world.fingerprint(_observations(observed)))
             if seen[observed] != prints:
                 continue
             if state == UNSTABLE:
-                best = None
-                break
+                self.misses += 1
+                return Answer(unstable=True)
             if state == CONFIRMED:
                 self.hits += 1
                 return Answer(result=_result(result), prints=prints)
@@ -118,26 +122,35 @@ class Memo:
     def learn(self, command: Command, result: CommandResult, answer: Answer) -> None:
         """Keep what a command did, under the state of everything it touched before it ran."""
         timed_out = result.record.ended == TIME_LIMIT
+        if answer.unstable:
+            return
         if result.uncut or (result.undetermined and not timed_out) or result.record.ended not in _KEPT:
             return
         if set(result.record.assumed) - {DRAWS}:
             # What it could have seen is not fully known, so neither is whether it would see the same again.
             return
-        before = sorted(result.before)
-        observed: tuple[Observation, ...] = tuple((path, mode) for path, mode, _ in before)
-        prints = _digest(tuple(state for _, _, state in before))
         if answer.expected is not None:
             needed = RUNS_WITH_CHANCE if result.draws or answer.expected.draws else RUNS
             state = UNSTABLE
             if _same(answer.expected, result):
                 state = CONFIRMED if answer.runs + 1 >= needed else f"{PROVISIONAL} {answer.runs + 1}"
             if not state.startswith(PROVISIONAL):
-                self._store.record_command(self._directive_key(command), "verified", b"", b"", state)
+                # Each by its own name: a later agreement does not undo that two runs differed.
+                self._store.record_command(self._directive_key(command), state, b"", b"", state)
         elif timed_out:
             # Waiting for the limit once more would tell nothing new: it stays "not exercised".
             state = CONFIRMED
         else:
             state = CONFIRMED if self._is_verified(command) else PROVISIONAL
+        self._keep(command, result, state)
+        if state == UNSTABLE and answer.expected is not None:
+            # The two may have touched different things: neither set of them foretells what happens.
+            self._keep(command, answer.expected, state)
+
+    def _keep(self, command: Command, result: CommandResult, state: str) -> None:
+        before = sorted(result.before)
+        observed: tuple[Observation, ...] = tuple((path, mode) for path, mode, _ in before)
+        prints = _digest(tuple(print_ for _, _, print_ in before))
         self._store.record_command(self.key(command), prints, encode(observed), encode(result), state)
 
     def _directive_key(self, command: Command) -> str:
