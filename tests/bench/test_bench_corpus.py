@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conjunct.bench.commands import bench
 from conjunct.bench.corpus import Judged, by_reading, causes_of, judge_corpus, rates
 from conjunct.bench.corpus_view import chosen
-from conjunct.bench.layouts import Labelled, read_folders
+from conjunct.bench.layouts import Labelled, read_folders, read_groups
 from conjunct.bench.peers import Peer, by_peer, known_peers, peers_named
 from conjunct.bench.scoring import Told
 from conjunct.errors import UsageError
@@ -60,6 +60,19 @@ def test_a_csv_table_labels_folders(corpus: Path) -> None:
         ("leaking", True, "wild", False),
         ("writing", False, "shop", True),
     ]
+
+
+def test_folders_named_after_labels_need_no_table(tmp_path: Path) -> None:
+    package(tmp_path / "set" / "malicious", "leaking", script=LEAK)
+    package(tmp_path / "set" / "control-group" / "deep", "writing")
+    (tmp_path / "set" / "docs").mkdir()
+    found = read_groups(tmp_path / "set")
+    assert [(one.name, one.harmful) for one in found] == [
+        ("control-group/deep/writing", False),
+        ("malicious/leaking", True),
+    ]
+    with pytest.raises(UsageError, match="no folder named after a label"):
+        read_groups(tmp_path / "set" / "docs")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from conjunct.bench.measure_commands import gates, power, report
-from conjunct.errors import UsageError
 
 _FOLDER = click.Path(path_type=Path)
 _FORM = click.Choice(["terminal", "json"])
@@ -108,7 +107,9 @@ bench.add_command(report)
 @bench.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option(
-    "--labels", type=_FOLDER, help="CSV or JSON: one row for each package of DIR, or for each case."
+    "--labels",
+    type=_FOLDER,
+    help="CSV or JSON: a row for each package or case. Default: by names of folders.",
 )
 @click.option(
     "--layout",
@@ -133,20 +134,20 @@ def corpus(folder: Path, labels: Path | None, layout: str, form: str, **options:
         kept = {name: options[name] for name in ("only", "workers", "seed")}
         show_cases(folder, labels, form, **kept)
         return
-    if labels is None:
-        raise UsageError("name the table of labels with --labels FILE")
     show_corpus(folder, labels, form, **options)
 
 
 @bench.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
-@click.option("--labels", type=_FOLDER, required=True, help="CSV or JSON: one row for each package of DIR.")
+@click.option(
+    "--labels", type=_FOLDER, help="CSV or JSON: a row for each package. Default: by names of folders."
+)
 @click.option("--peer", multiple=True, metavar="NAME", help="Only this scanner; may be given again.")
 @click.option("--cache", type=_FOLDER, help="Where environments are kept. Default: the user's cache folder.")
 @click.option("--only", metavar="GLOB", help="Only packages whose path in DIR matches.")
 @click.option("--part", type=click.Choice(["tuning", "testing"]), help="Only sources of this part.")
 @click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
-def peers(folder: Path, labels: Path, form: str, **options: Any) -> None:
+def peers(folder: Path, labels: Path | None, form: str, **options: Any) -> None:
     """Run static scanners of others on the packages in DIR, each installed into an environment of its own."""
     from conjunct.bench.corpus_view import show_peers
 

@@ -12,7 +12,7 @@ import click
 
 from conjunct.bench.cases import arm_rates, case_entries, composition_cases, listed_cases, run_cases
 from conjunct.bench.corpus import Judged, by_reading, by_running, causes_of, judge_corpus, rates
-from conjunct.bench.layouts import Labelled, read_folders
+from conjunct.bench.layouts import Labelled, read_folders, read_groups
 from conjunct.bench.peers import by_peer, cache_folder, installed, peers_named
 from conjunct.bench.scoring import Row
 from conjunct.bench.tables import table_lines
@@ -22,7 +22,7 @@ from conjunct.report.safe_text import safe_line
 
 def show_corpus(
     folder: Path,
-    labels: Path,
+    labels: Path | None,
     form: str,
     *,
     static_only: bool,
@@ -38,15 +38,20 @@ def show_corpus(
     Raises:
         UsageError: the labels do not belong to the folder, or nothing is left to judge.
     """
-    packages = chosen(read_folders(folder, labels), folder, only=only, part=part)
+    packages = chosen(read_labelled(folder, labels), folder, only=only, part=part)
     tool = by_reading if static_only else by_running(store=store, workers=workers, seed=seed, apart=apart)
     judged = judge_corpus(packages, tool)
     click.echo(told(judged, rates(judged), causes_of(judged), form))
 
 
+def read_labelled(folder: Path, labels: Path | None) -> tuple[Labelled, ...]:
+    """The packages of a table of labels, or, without one, of folders that are named after labels."""
+    return read_groups(folder) if labels is None else read_folders(folder, labels)
+
+
 def show_peers(
     folder: Path,
-    labels: Path,
+    labels: Path | None,
     form: str,
     *,
     peer: Sequence[str],
@@ -59,7 +64,7 @@ def show_peers(
     Raises:
         UsageError: as `show_corpus`, or a scanner is not known or cannot be installed.
     """
-    packages = chosen(read_folders(folder, labels), folder, only=only, part=part)
+    packages = chosen(read_labelled(folder, labels), folder, only=only, part=part)
     judged: dict[str, tuple[Judged, ...]] = {"conjunct, reading only": judge_corpus(packages, by_reading)}
     for one in peers_named(peer):
         program = installed(one, cache or cache_folder())

@@ -79,6 +79,38 @@ def read_folders(folder: Path, labels: Path) -> tuple[Labelled, ...]:
     return tuple(sorted(found, key=lambda one: str(one.path)))
 
 
+def read_groups(folder: Path) -> tuple[Labelled, ...]:
+    """Packages that lie in folders named after their label: `benign/…`, `malicious/…`, `control-group/…`.
+
+    Raises:
+        UsageError: there is no such folder, or none holds a skill.
+    """
+    found: list[Labelled] = []
+    for group in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ():
+        label = group.name.lower().removesuffix("-group").removesuffix("-skills")
+        if label not in _HARMFUL | _HARMLESS:
+            continue
+        for package in _packages_below(group):
+            name = str(package.relative_to(folder))
+            found.append(Labelled(package, name, label in _HARMFUL, folder.name, _prose_only(package)))
+    if not found:
+        known = ", ".join(sorted(_HARMFUL | _HARMLESS))
+        raise UsageError(
+            f"{folder}: no folder named after a label holds a skill; pass --labels FILE, "
+            f"or name folders by one of {known}"
+        )
+    return tuple(found)
+
+
+def _packages_below(folder: Path) -> Iterator[Path]:
+    """Outermost folders with a manifest; links are not followed."""
+    for root, folders, files in os.walk(folder):
+        folders.sort()
+        if any(name.lower() == "skill.md" for name in files):
+            folders.clear()
+            yield Path(root)
+
+
 def _labelled(folder: Path, labels: Path, row: Mapping[str, Any], number: int) -> Labelled:
     place = next((str(row[key]) for key in _PLACES if row.get(key)), "")
     label = next((str(row[key]).strip().lower() for key in _LABELS if row.get(key) not in (None, "")), "")
