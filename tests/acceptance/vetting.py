@@ -38,15 +38,26 @@ class Vetted:
         return dict(entry)
 
 
-def conjunct(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
+def conjunct(
+    *words: str | Path, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end; `environment` is added to ours."""
     command = [str(COMMAND), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
+    )
 
 
-def vet(registry: Path, store: Path, *options: str | Path) -> Vetted:
+def vet(
+    registry: Path, store: Path, *options: str | Path, environment: Mapping[str, str] | None = None
+) -> Vetted:
     """Vet a folder of skills; fails where no report came out."""
-    done = conjunct("vet", registry, "--store", store, "--format", "json", *options)
+    done = conjunct("vet", registry, "--store", store, "--format", "json", *options, environment=environment)
     assert done.stdout.startswith("{"), f"status {done.returncode}\n{done.stderr[-3000:]}"
     return Vetted(done.returncode, json.loads(done.stdout), registry, store)
 
