@@ -115,6 +115,14 @@ def main() -> None:
     "--import-sarif", type=_FOLDER, help="Answer the alerts of a static scanner (SARIF 2.1.0) with what ran."
 )
 @store_option
+@click.option(
+    "--agent",
+    type=click.Choice(["literal", "noisy"]),
+    default="literal",
+    show_default=True,
+    help="Who acts. `noisy` slips at recorded rates: pools and fresh rounds take the place of traces.",
+)
+@click.option("--slips", type=_FOLDER, help="Rates of the noisy agent (YAML). Default: its own.")
 @click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
 @click.option(
     "--budget",

@@ -715,6 +715,8 @@ class Trigger:
     """Which element the run compared with lacks; empty where nothing is needed."""
     compared_actions: tuple[str, ...] = ()
     """What the actors did in that run."""
+    e_value: float | None = None
+    """Evidence from fresh rounds that each skill is needed by more than the margin; for stochastic agents."""
 
     @property
     def order(self) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from conjunct import __version__
+from conjunct.agent import Agent
 from conjunct.battery import generate_task, load_battery
 from conjunct.directives import compile_registry
 from conjunct.errors import IntakeError, StoreError, UsageError, WorldError
@@ -65,6 +66,10 @@ class VetOptions:
     """Alerts of a static scanner to answer."""
     budget: Budget | None = None
     """What the runs may cost; without one the plan is made to its end."""
+    agent: str = "literal"
+    """`literal`, or `noisy` for the reference agent that is not deterministic."""
+    slips: Path | None = None
+    """Rates at which the noisy agent slips (YAML); by default its own."""
 
 
 def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
@@ -120,6 +125,7 @@ def vet_registry(options: VetOptions, *, watch: bool = False) -> Report:
         store, verdicts, policy, key_of=vetting.surroundings, by=judge, battery=setting.battery.version
     )
     store.remember("options", json.dumps({name: str(value) for name, value in _replayable(options)}))
+    store.remember("agent", options.agent)
     store.close()
     return Report(
         registry=str(options.registry or options.path),
@@ -221,12 +227,11 @@ def _only_changed(registry: Registry, folder: Path, ref: str) -> tuple[Registry,
 
 def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Setting:
     """Compile, list reach, and load everything that episodes share."""
-    from conjunct.agent import LiteralAgent
     from conjunct.world.runtime import ensure_runtime
 
     battery = load_battery(options.battery)
     compilations = compile_registry(registry)
-    literal = LiteralAgent()
+    agent, example = agent_of(options.agent, options.slips, options.seed)
     reach = {skill.id: reachable_actions(skill, compilations[skill.id]) for skill in registry.skills}
     return Setting(
         registry=registry,
@@ -238,9 +243,10 @@ def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Sett
         stubs={skill.id: stub_of(skill) for skill in registry.skills},
         modules={skill.id: foreign_modules(skill) for skill in registry.skills},
         runtime=ensure_runtime(),
-        agent=lambda _: LiteralAgent(),
-        agent_name=literal.id,
-        agent_version=literal.version,
+        agent=agent,
+        agent_name=example.id,
+        agent_version=example.version,
+        deterministic=example.deterministic,
         store=store,
         seed=options.seed,
         battery_folder=options.battery,
@@ -249,9 +255,30 @@ def prepare(registry: Registry, options: VetOptions, store: Path | None) -> Sett
     )
 
 
+def agent_of(name: str, slips: Path | None, seed: int) -> tuple[Callable[[EpisodeSpec], Agent], Agent]:
+    """What makes the agent of an episode, and one of them. The noisy one slips by the seed of its episode.
+
+    Raises `UsageError` for an unknown agent, slips of an agent that has none, and a rates file that is wrong.
+    """
+    from conjunct.agent import LiteralAgent, NoisyAgent
+    from conjunct.agent.slips import rates_file
+
+    if name == "literal" and slips is None:
+        return (lambda _: LiteralAgent()), LiteralAgent()
+    if name != "noisy":
+        raise UsageError(f"--slips is for the noisy agent, not for {name!r}; known agents: literal, noisy")
+    rates = rates_file(slips) if slips else None
+    return (lambda spec: NoisyAgent(hash_seed(seed, spec), rates=rates)), NoisyAgent(seed, rates=rates)
+
+
+def hash_seed(seed: int, spec: EpisodeSpec) -> int:
+    """A seed of its own for each episode, the same whenever that episode is made again."""
+    return int(spec.key()[:15], 16) ^ seed
+
+
 def _replayable(options: VetOptions) -> Iterator[tuple[str, Path]]:
     """The paths that a replay needs, absolute, so that it works from any folder."""
-    for name in ("path", "registry", "battery", "trust"):
+    for name in ("path", "registry", "battery", "trust", "slips"):
         value = getattr(options, name)
         if value is not None:
             yield name, Path(value).absolute()
@@ -298,8 +325,15 @@ def replay_skill(skill: str, store: Path | None, runs: int, *, workers: int | No
             f"{path}: holds no trigger of {skill!r}; `conjunct explain {skill}` tells what it holds"
         )
     kept = {name: Path(value) for name, value in json.loads(records.remembered("options") or "{}").items()}
+    agent = records.remembered("agent") or "literal"
     records.close()
-    options = VetOptions(path=kept.get("path"), registry=kept.get("registry"), battery=kept.get("battery"))
+    options = VetOptions(
+        path=kept.get("path"),
+        registry=kept.get("registry"),
+        battery=kept.get("battery"),
+        agent=agent,
+        slips=kept.get("slips"),
+    )
     registry, _ = read_candidates(options)
     spec = msgspec.convert(triggers[0]["replay"], EpisodeSpec)
     now = next((s.digest for s in registry.skills if s.id == spec.candidate), None)

@@ -30,6 +30,7 @@ from conjunct.plan import (
 from conjunct.plan.carriers import EVERYTHING, Question
 from conjunct.plan.forced import Forced
 from conjunct.plan.partners import worth_running
+from conjunct.pooling import Pooling
 from conjunct.provenance import is_sensitive
 from conjunct.provenance.alerts import Answered, alert_findings, answer_alerts
 from conjunct.provenance.sarif import Alert
@@ -78,6 +79,8 @@ class Vetting:
         self.audits = {skill.id: Audit() for skill in candidates}
         self.twins: dict[str, list[TwinFinding]] = {skill.id: [] for skill in candidates}
         self.forced = {skill.id: Forced() for skill in candidates}
+        self.pooling: Pooling | None = None
+        """In place of the tree, where the agent is not deterministic."""
         self.failures: list[str] = []
         self.alerts = alerts or {}
         """Imported alerts by skill, each with the file of the package that it is on."""
@@ -120,6 +123,12 @@ class Vetting:
                 self._let_go(name)
             return cut
 
+        if not self.setting.deterministic:
+            self.pooling = Pooling(self.setting, self.policy, self.candidates, self.fingerprint)
+            make("alone", self.pooling.alone(self.found))
+            make("pools", self.pooling.pools(self.found))
+            self.pooling.confirmed(self.found)
+            return
         alone: dict[str, Plan] = {
             skill.id: explore(self.scope(skill), self.found[skill.id]) for skill in self.candidates
         }
@@ -402,7 +411,10 @@ class Vetting:
     def evidence(self) -> list[Evidence]:
         """What the runs of every candidate gave, whatever the policy says to it."""
         share_pair_triggers(self.found)
-        return [gather(self.setting, self._results(skill)) for skill in self.candidates]
+        gathered = [gather(self.setting, self._results(skill)) for skill in self.candidates]
+        if self.pooling is None:
+            return gathered
+        return [replace(one, coverage=self.pooling.coverage(one.skill.id, one.coverage)) for one in gathered]
 
     def _results(self, skill: Skill, *, answered: bool = True) -> Results:
         name = skill.id

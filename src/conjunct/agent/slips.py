@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import yaml
@@ -123,6 +124,22 @@ def _default_rates() -> tuple[tuple[str, float], ...]:
         resources.files("conjunct.agent").joinpath("data/slips.yaml").read_text(encoding="utf-8")
     )
     return tuple((str(kind), float(rate)) for kind, rate in raw["rates"].items())
+
+
+def rates_file(path: Path) -> dict[str, float]:
+    """Rates from a YAML file like `data/slips.yaml`; what it leaves out has its default.
+
+    Raises `UsageError` where it cannot be read or is no table of numbers.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: cannot be read as slip rates: {error}") from error
+    rates = raw.get("rates") if isinstance(raw, dict) else None
+    numbers = isinstance(rates, dict) and all(type(rate) in (int, float) for rate in rates.values())
+    if not numbers:
+        raise UsageError(f"{path}: expected `rates:` with a number for any of {', '.join(KINDS)}")
+    return {str(kind): float(rate) for kind, rate in rates.items()}
 
 
 def default_rates() -> dict[str, float]:

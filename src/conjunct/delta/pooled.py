@@ -131,6 +131,11 @@ class PooledSearch:
         finally:
             work.close()
 
+    @property
+    def screening(self) -> bool:
+        """Whether what is asked for now is a new lot of pools: a good moment to stop."""
+        return self._purpose == "screening"
+
     def findings(self) -> tuple[Finding, ...]:
         """Candidates that e-BH rejects now, over all candidates, most evidence first."""
         e_values = {str(candidate): self.e_value(candidate) for candidate in self.scope.candidates}
@@ -174,6 +179,11 @@ class PooledSearch:
             return self.blindness(miss=miss).typical
         looks = self._screen.clean[row][others] * float(np.min(self.noise.sensitivity))
         return smallest_rate_shown(looks, miss=miss)
+
+    @property
+    def undecided(self) -> tuple[int, ...]:
+        """Candidates that nothing was confirmed of."""
+        return tuple(c for c in self.scope.candidates if c not in self._screen.dropped)
 
     def looked_at(self, candidate: int) -> tuple[int, int]:
         """Triples (candidate, neighbour, history) looked at cleanly once or more, and all of them."""

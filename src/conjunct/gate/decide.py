@@ -107,7 +107,9 @@ def trigger_severity(trigger: Trigger, policy: Policy) -> Severity:
     rate = trigger.hits / trigger.runs if trigger.runs else 0.0
     if severity is Severity.REJECT:
         # Only code of the skill or an unambiguous instruction, seen again in fresh runs, rejects by itself.
-        certain = trigger.hits > 0 and rate >= limits.reject_at and not violation.derived
+        # For an agent that is not deterministic a test of fresh rounds against the margin stands for "again".
+        again = trigger.e_value is not None or rate >= limits.reject_at
+        certain = trigger.hits > 0 and again and not violation.derived
         severity = Severity.REJECT if certain else Severity.REVIEW
     if severity is Severity.REVIEW and rate < limits.review_at and not violation.byte_exact:
         return Severity.NOTE

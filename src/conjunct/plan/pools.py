@@ -102,18 +102,37 @@ def together(parts: Sequence[PoolRuns]) -> PoolRuns:
     )
 
 
+def words_of(runs: PoolRuns) -> list[int]:
+    """The skill whose words each row speaks: its first used one, else that of the row before.
+
+    So the arm of a round that lacks the skill itself still asks for it.
+    """
+    words: list[int] = []
+    for used, installed in zip(runs.used, runs.installed, strict=True):
+        own = np.flatnonzero(used).tolist() or words[-1:] or np.flatnonzero(installed).tolist() or [0]
+        words.append(int(own[0]))
+    return words
+
+
 def specs_of(
-    runs: PoolRuns, *, skills: Sequence[str], histories: Sequence[str], probe: str, first_seed: int = 0
+    runs: PoolRuns,
+    *,
+    skills: Sequence[str],
+    histories: Sequence[str],
+    probe: str,
+    first_seed: int = 0,
+    words: Sequence[int] | None = None,
 ) -> Iterator[EpisodeSpec]:
     """The runs as episode specs: the first used skill is the candidate, the others are used after it.
 
     Every row gets a seed and a comparison of its own, so that equal rows are fresh runs. Rows without a used
-    skill speak the words of the first installed one with its package removed.
+    skill speak the words of a skill (see `words_of`) whose package is not installed.
     """
+    spoken = words_of(runs) if words is None else words
     for row in range(len(runs)):
         installed = [skills[i] for i in np.flatnonzero(runs.installed[row]).tolist()]
         used = [skills[i] for i in np.flatnonzero(runs.used[row]).tolist()]
-        candidate = (used or installed or [skills[0]])[0]
+        candidate = skills[spoken[row]]
         family = int(runs.history[row])
         seed = first_seed + row
         yield EpisodeSpec(

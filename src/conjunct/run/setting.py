@@ -38,6 +38,8 @@ class Setting:
     agent: Callable[[EpisodeSpec], Agent]
     agent_name: str
     agent_version: str
+    deterministic: bool = True
+    """Whether equal specs give equal runs, so that traces settle contexts."""
     store: Path | None = None
     """Where the command memo is kept; `None` runs every command for real."""
     salt: str = ""
