@@ -15,9 +15,9 @@ _PROSE_ORDER = 3
 """Conditions that one sentence may hold."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Part:
-    """One skill to be, before its text is drawn."""
+    """One skill to be, before its text is drawn. Compared by identity: halves of a pair know each other."""
 
     family: str
     role: str = ""

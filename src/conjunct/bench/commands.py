@@ -184,6 +184,7 @@ def score(report: Path, labels: Path, form: str) -> None:
 @click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
 def verify(folder: Path, labels: Path | None, most: int | None, workers: int | None, form: str) -> None:
     """Run each planted trigger of a built registry, and each part of it: are the labels of DIR true?"""
+    from conjunct.battery import load_battery
     from conjunct.bench.build import labels_path, twins_path
     from conjunct.bench.tables import rows_json, table_lines
     from conjunct.bench.truth import read_truth
@@ -191,6 +192,8 @@ def verify(folder: Path, labels: Path | None, most: int | None, workers: int | N
     from conjunct.bench.verify import verify as verified_by
 
     truth = read_truth(labels or labels_path(folder))
+    if truth.battery != load_battery().digest:
+        click.echo("conjunct: the labels were made for another battery; build DIR again", err=True)
     checked = verified_by(folder, truth, twins=twins_path(folder), most=most, workers=workers)
     rows, remarks = verified_rows(checked), verified_remarks(checked)
     if form == "json":
