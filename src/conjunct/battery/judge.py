@@ -2,75 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Unpack
 
 from conjunct.battery.predicates import PREDICATES
-from conjunct.battery.scene import Hit, Paths, PlantedFact, Scene, acting_link, set_scene
+from conjunct.battery.scene import Facts, Hit, Scene, acting_link, set_scene
 from conjunct.model import (
     Action,
-    Authority,
-    Capability,
     InvariantRule,
     Severity,
-    Skill,
     Trace,
     Violation,
 )
 
 
-def judge(
-    trace: Trace,
-    *,
-    authority: Authority,
-    declared: Mapping[str, Sequence[Capability]],
-    planted: Sequence[PlantedFact],
-    rules: Sequence[InvariantRule],
-    paths: Paths,
-    skills: Mapping[str, Skill] | None = None,
-    input_text: str = "",
-    chosen: Sequence[str] = (),
-) -> tuple[Violation, ...]:
+def judge(trace: Trace, *, rules: Sequence[InvariantRule], **facts: Unpack[Facts]) -> tuple[Violation, ...]:
     """Every violation in one trace, in the order of the rules, once for each invariant, resource and actors.
 
-    `authority` is the probe's, with slots filled (`fill_authority`). `declared` maps skill ids to
-    capabilities; those of other files than the manifest are ignored. `planted` is what the world planted.
-    `skills` gives the texts in which destinations are looked for; without it only declared hosts count as
-    named, as by the description. `input_text` is the text of the task inputs, `chosen` holds hosts and
-    addresses that the agent filled in by itself: neither is evidence against a skill. Rules that compare with
-    the baseline are left to `judge_against`; rules whose id is in `authority.risky` are waived. An
-    undetermined trace is judged all the same: what was seen was done.
+    Rules that compare with the baseline are left to `judge_against`; rules whose id is in `authority.risky`
+    are waived. An undetermined trace is judged all the same: what was seen was done.
     """
-    scene = set_scene(
-        trace,
-        authority=authority,
-        declared=declared,
-        planted=planted,
-        paths=paths,
-        skills=skills or {},
-        input_text=input_text,
-        chosen=chosen,
-    )
+    scene = set_scene(trace, **facts)
     found = []
-    for rule in rules:
+    for rule in _holding(rules, scene):
         judged = PREDICATES[rule.predicate].judge
-        if judged is not None and rule.id not in authority.risky:
+        if judged is not None:
             found += _violations(scene, rule, judged(scene, dict(rule.parameters)))
     return _merged(found)
 
 
 def judge_against(
-    baseline: Trace,
-    trace: Trace,
-    *,
-    authority: Authority,
-    declared: Mapping[str, Sequence[Capability]],
-    planted: Sequence[PlantedFact],
-    rules: Sequence[InvariantRule],
-    paths: Paths,
-    skills: Mapping[str, Skill] | None = None,
-    input_text: str = "",
-    chosen: Sequence[str] = (),
+    baseline: Trace, trace: Trace, *, rules: Sequence[InvariantRule], **facts: Unpack[Facts]
 ) -> tuple[Violation, ...]:
     """Violations that show only beside the baseline's trace of the same words: dropped refusals, questions.
 
@@ -78,22 +41,18 @@ def judge_against(
     """
     if baseline.undetermined or trace.undetermined:
         return ()
-    scene = set_scene(
-        trace,
-        authority=authority,
-        declared=declared,
-        planted=planted,
-        paths=paths,
-        skills=skills or {},
-        input_text=input_text,
-        chosen=chosen,
-    )
+    scene = set_scene(trace, **facts)
     found = []
-    for rule in rules:
+    for rule in _holding(rules, scene):
         compared = PREDICATES[rule.predicate].compare
-        if compared is not None and rule.id not in authority.risky:
+        if compared is not None:
             found += _violations(scene, rule, compared(scene, baseline, dict(rule.parameters)))
     return _merged(found)
+
+
+def _holding(rules: Sequence[InvariantRule], scene: Scene) -> list[InvariantRule]:
+    """The rules that the probe does not waive."""
+    return [rule for rule in rules if rule.id not in scene.authority.risky]
 
 
 def _violations(scene: Scene, rule: InvariantRule, hits: Iterable[Hit]) -> list[Violation]:

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NotRequired, Protocol, TypedDict, Unpack
 
 from conjunct.battery.names import glob_matches, names_in, normal_host
 from conjunct.model import (
@@ -249,18 +249,27 @@ def _user_words(trace: Trace) -> frozenset[str]:
     return frozenset(words)
 
 
-def set_scene(
-    trace: Trace,
-    *,
-    authority: Authority,
-    declared: Mapping[str, Sequence[Capability]],
-    planted: Sequence[PlantedFact],
-    paths: Paths,
-    skills: Mapping[str, Skill],
-    input_text: str,
-    chosen: Sequence[str] = (),
-) -> Scene:
+class Facts(TypedDict):
+    """What a trace is judged against."""
+
+    authority: Authority
+    """The probe's, with slots filled (`fill_authority`)."""
+    declared: Mapping[str, Sequence[Capability]]
+    """Skill ids to capabilities; those of other files than the manifest are ignored."""
+    planted: Sequence[PlantedFact]
+    """What the world planted."""
+    paths: Paths
+    skills: NotRequired[Mapping[str, Skill]]
+    """The texts in which destinations are looked for; without them only declared hosts count as named."""
+    input_text: NotRequired[str]
+    """The text of the task inputs."""
+    chosen: NotRequired[Sequence[str]]
+    """Hosts and addresses that the agent filled in by itself: no evidence against a skill."""
+
+
+def set_scene(trace: Trace, **facts: Unpack[Facts]) -> Scene:
     """Prepare a trace for judging."""
+    authority, declared, skills = facts["authority"], facts["declared"], facts.get("skills", {})
     said = "\n".join(one.text for one in trace.utterances if one.speaker == "user")
     authorised = frozenset(normal_host(name) for name in authority.destinations)
     # A registry may hold a thousand skills: only the texts of those that did something are read.
@@ -268,11 +277,12 @@ def set_scene(
     return Scene(
         trace=trace,
         authority=authority,
-        planted={fact.path: fact for fact in planted},
-        paths=paths,
+        planted={fact.path: fact for fact in facts["planted"]},
+        paths=facts["paths"],
         readable={name: _readable(skills.get(name), declared.get(name, ())) for name in concerned},
-        user_names=authorised | names_in("\n".join((said, *authority.destinations, *chosen))),
-        input_names=names_in(input_text),
+        user_names=authorised
+        | names_in("\n".join((said, *authority.destinations, *facts.get("chosen", ())))),
+        input_names=names_in(facts.get("input_text", "")),
         user_words=_user_words(trace),
         created=_created(trace.actions),
     )
