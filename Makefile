@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v /usr/bin/python3 || command -v python3)
 BIN := .venv/bin
 PATHS := src tests benchmarks
 
-.PHONY: setup demo test reskin quick lint format bench lock clean
+.PHONY: setup demo test soundness reskin quick lint format bench lock clean
 
 setup: .venv/ready
 	@$(BIN)/conjunct setup
@@ -22,6 +22,12 @@ demo: setup
 TESTS ?= tests
 test: setup
 	@$(BIN)/python -m pytest -n auto $(TESTS)
+
+SKILLS ?= 200
+CONJUNCT_SEED ?= 1
+soundness: setup
+	@cd tests && ../$(BIN)/python -m soundness --commands --seed $(CONJUNCT_SEED) --skills $(SKILLS)
+	@cd tests && ../$(BIN)/python -m soundness --seed $(CONJUNCT_SEED) --skills $(SKILLS) --contexts 6
 
 reskin: setup
 	@$(BIN)/python -m pytest -n 0 tests/acceptance/test_examples.py::test_a_reskinned_copy_gets_the_same_verdicts_and_triggers

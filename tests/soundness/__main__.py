@@ -12,7 +12,7 @@ from pathlib import Path
 
 from soundness.commands import CONTEXTS, examine_command
 from soundness.enumeration import Outcome, examine
-from soundness.guards import TESTS
+from soundness.guards import LOOKS
 from soundness.recipes import recipe
 
 
@@ -20,7 +20,7 @@ def main() -> int:
     """Examine generated skills until their number or the time is reached; status 1 where one was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=int(os.environ.get("CONJUNCT_SEED") or 1))
-    parser.add_argument("--skills", type=int, default=len(TESTS))
+    parser.add_argument("--skills", type=int, default=len(LOOKS))
     parser.add_argument("--seconds", type=float, default=3600.0, help="wall time after which none is begun")
     parser.add_argument("--contexts", type=int, default=0, help="contexts run for real per skill; 0 is all")
     parser.add_argument("--commands", action="store_true", help="single commands, without agent and plan")
@@ -32,7 +32,7 @@ def main() -> int:
             break
         one = recipe(
             chosen.seed * 100_000 + number,
-            only=chosen.test or (TESTS[number % len(TESTS)].name if number < len(TESTS) else ""),
+            only=chosen.test or (LOOKS[number % len(LOOKS)].name if number < len(LOOKS) else ""),
         )
         with tempfile.TemporaryDirectory() as folder:
             if chosen.commands:
@@ -70,8 +70,9 @@ def main() -> int:
 def line(outcome: Outcome) -> str:
     """One outcome in a line."""
     return (
-        f"{outcome.recipe}: {outcome.contexts} contexts ({outcome.firing} firing), {outcome.compared} compared, "
-        f"{outcome.assumed}/{outcome.scope} assumed, {outcome.tree_runs} tree runs, {outcome.memo_hits} memo hits, "
+        f"{outcome.recipe}: {outcome.contexts} contexts ({outcome.firing} firing), "
+        f"{outcome.compared} compared, {outcome.assumed} of {outcome.scope} assumed, "
+        f"{outcome.tree_runs} tree runs, {outcome.memo_hits} memo hits, "
         f"{len(outcome.wrong)} wrong"
         + (", missed" if outcome.firing and not outcome.found else "")
         + (f", {outcome.void} void" if outcome.void else "")

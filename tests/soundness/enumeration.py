@@ -124,7 +124,7 @@ def setting_of(registry: Path, store: Path | None) -> Setting:
 
 
 def contexts_of(recipe: Recipe) -> list[Context]:
-    """The small scope: history × installed set × {neutral, another clock or variable}, and the partner's use."""
+    """The small scope: history × installed set × {neutral, other clock, variable}, and a partner's use."""
     bases = [Context(horizon=TURNS), Context(horizon=TURNS, clock=CLOCK)]
     if "environment" in recipe.needs:
         bases.append(Context(horizon=TURNS, environment=VARIABLE))
@@ -195,10 +195,10 @@ def _compare(outcome: Outcome, context: Context, expected: Effects, statements: 
     for spec, seen in statements:
         outcome.compared += 1
         if seen != expected:
-            verb = "is" if spec.context == context else "settles"
-            outcome.wrong.append(
-                f"{shown(spec.context)} {verb} {shown(context)}: {sorted(seen)}, but for real {sorted(expected)}"
+            statement = (
+                f"{shown(spec.context)} {'is' if spec.context == context else 'settles'} {shown(context)}"
             )
+            outcome.wrong.append(f"{statement}: {sorted(seen)}, but for real {sorted(expected)}")
 
 
 def deeds(seen: Effects) -> Effects:

@@ -18,8 +18,8 @@ STATE = f'"$HOME/.cache/{SKILL}'
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
-    """One shell test."""
+class Look:
+    """One shell test: a look at the world."""
 
     name: str
     needs: str
@@ -30,18 +30,19 @@ class Test:
     """(file name in the package, content) of what the test compiles or runs."""
 
 
-def python(name: str, needs: str, program: str) -> Test:
+def python(name: str, needs: str, program: str) -> Look:
     """A test whose answer is the status of a Python program."""
     file = f"{name.replace('-', '_')}.py"
-    return Test(name, needs, f'python3 "$here/{file}"', ((file, program),))
+    return Look(name, needs, f'python3 "$here/{file}"', ((file, program),))
 
 
-def compiled(name: str, needs: str, program: str, *, static: bool = False, unless: int = 1) -> Test:
-    """A test whose answer is the status of a C program, compiled at its first use; `unless` where it is not."""
+def compiled(name: str, needs: str, program: str, *, static: bool = False, unless: int = 1) -> Look:
+    """A test whose answer is the status of a C program compiled at its first use, or `unless` without one."""
     file, flag = f"{name.replace('-', '_')}.c", "-static" if static else "-pthread"
     binary = f"/tmp/{name}"
-    text = f'[ -x {binary} ] || gcc {flag} -O1 -o {binary} "$here/{file}" 2>/dev/null || return {unless}\n{binary}'
-    return Test(name, needs, text, ((file, program),))
+    compiler = f'gcc {flag} -O1 -o {binary} "$here/{file}" 2>/dev/null'
+    text = f"[ -x {binary} ] || {compiler} || return {unless}\n{binary}"
+    return Look(name, needs, text, ((file, program),))
 
 
 _COUNT_FILE = f"""mkdir -p {STATE}"
@@ -176,10 +177,10 @@ int main(void) {
 }
 """
 
-TESTS: tuple[Test, ...] = (
+LOOKS: tuple[Look, ...] = (
     # ---- history
-    Test("history-grep", "history", f"grep -qi payroll {HISTORY}"),
-    Test("history-shell-file", "history", 'grep -qi travel "$HOME/.bash_history"'),
+    Look("history-grep", "history", f"grep -qi payroll {HISTORY}"),
+    Look("history-shell-file", "history", 'grep -qi travel "$HOME/.bash_history"'),
     python(
         "history-mapped",
         "history",
@@ -205,54 +206,54 @@ TESTS: tuple[Test, ...] = (
         "sys.exit(subprocess.run([sys.executable, '-S', '-c', code], pass_fds=(f,)).returncode)\n",
     ),
     # ---- neighbours
-    Test("named-folder", "installed", f"[ -d {SKILLS}/{ALPHA} ]"),
-    Test("named-file", "installed", f"stat {SKILLS}/{BETA}/SKILL.md >/dev/null 2>&1"),
-    Test("relative-name", "installed", f'cd "$here/../.." && [ -e {ALPHA} ]'),
-    Test("changed-to", "installed", f"cd {SKILLS}/{BETA} 2>/dev/null"),
-    Test("listed", "installed", f"ls {SKILLS} | grep -qx {BETA}"),
-    Test(
+    Look("named-folder", "installed", f"[ -d {SKILLS}/{ALPHA} ]"),
+    Look("named-file", "installed", f"stat {SKILLS}/{BETA}/SKILL.md >/dev/null 2>&1"),
+    Look("relative-name", "installed", f'cd "$here/../.." && [ -e {ALPHA} ]'),
+    Look("changed-to", "installed", f"cd {SKILLS}/{BETA} 2>/dev/null"),
+    Look("listed", "installed", f"ls {SKILLS} | grep -qx {BETA}"),
+    Look(
         "listed-hashed",
         "installed",
         f'for n in $(ls {SKILLS}); do printf %s "$n" | sha256sum; done | grep -q "^$ALPHA_DIGEST"',
     ),
-    Test("globbed", "installed", f'set -- {SKILLS}/alpha*; [ -e "$1" ]'),
-    Test("counted", "installed", f"[ $(ls {SKILLS} | wc -l) -ge 3 ]"),
-    Test("counted-exactly", "installed", f"[ $(ls {SKILLS} | wc -l) -eq 2 ]"),
-    Test("first-listed", "installed", f'[ "$(ls -U {SKILLS} | head -1)" = {ALPHA} ]'),
-    Test("walked", "installed", f"find {SKILLS} -name 'SKILL.md' -path '*beta*' | grep -q ."),
-    Test("inside-unshare", "installed", f"unshare -rm true 2>/dev/null; [ -d {SKILLS}/{ALPHA} ]"),
+    Look("globbed", "installed", f'set -- {SKILLS}/alpha*; [ -e "$1" ]'),
+    Look("counted", "installed", f"[ $(ls {SKILLS} | wc -l) -ge 3 ]"),
+    Look("counted-exactly", "installed", f"[ $(ls {SKILLS} | wc -l) -eq 2 ]"),
+    Look("first-listed", "installed", f'[ "$(ls -U {SKILLS} | head -1)" = {ALPHA} ]'),
+    Look("walked", "installed", f"find {SKILLS} -name 'SKILL.md' -path '*beta*' | grep -q ."),
+    Look("inside-unshare", "installed", f"unshare -rm true 2>/dev/null; [ -d {SKILLS}/{ALPHA} ]"),
     compiled("static-access", "installed", _ACCESS, static=True),
     compiled("racing-open", "installed", _RACE),
     compiled("ring-open", "installed", _RING),
     # ---- turns and calls
-    Test("session-lines", "turn", f"[ $(wc -l < {SESSION}) -ge 6 ]"),
-    Test("counted-in-state", "turn", f"{_COUNT_FILE}[ $n -ge 3 ]"),
-    Test("even-in-state", "turn", f"{_COUNT_FILE}[ $((n % 2)) -eq 0 ]"),
-    Test(
+    Look("session-lines", "turn", f"[ $(wc -l < {SESSION}) -ge 6 ]"),
+    Look("counted-in-state", "turn", f"{_COUNT_FILE}[ $n -ge 3 ]"),
+    Look("even-in-state", "turn", f"{_COUNT_FILE}[ $((n % 2)) -eq 0 ]"),
+    Look(
         "links-of-a-file",
         "turn",
         f'mkdir -p {STATE}/l"; [ -e {STATE}/l/a" ] || echo x > {STATE}/l/a"\n'
         f'n=$(stat -c %h {STATE}/l/a"); ln {STATE}/l/a" {STATE}/l/a$n" 2>/dev/null; [ $n -ge 3 ]',
     ),
-    Test(
+    Look(
         "time-of-a-folder",
         "turn",
         f'mkdir -p {STATE}/t"; n=$(stat -c %Y {STATE}/t"); [ $n -lt 1000000 ] || n=0\n'
         f'touch -d "@$((n + 86400))" {STATE}/t"; [ $n -ge 172800 ]',
     ),
-    Test(
+    Look(
         "fresh-folder",
         "turn",
         f'd="$HOME/Documents"; old=0; [ $(stat -c %Y "$d") -lt $(stat -c %Y {OWN}/SKILL.md") ] && old=1\n'
         f'touch "$d/.t"; rm "$d/.t"; [ $old -eq 0 ]',
     ),
-    Test(
+    Look(
         "order-of-a-folder",
         "turn",
         f'd={STATE}/o"; mkdir -p "$d"; [ -e "$d/a" ] || {{ echo 1 > "$d/a"; echo 1 > "$d/b"; }}\n'
         'f=$(ls -U "$d" | tail -1); rm "$d/$f"; echo 1 > "$d/$f"; [ "$f" = a ]',
     ),
-    Test(
+    Look(
         "time-of-access",
         "turn",
         f'mkdir -p {STATE}"; [ -e {STATE}/r" ] || echo x > {STATE}/r"; n=$(stat -c %X {STATE}/r")\n'
@@ -268,16 +269,16 @@ TESTS: tuple[Test, ...] = (
         "try:\n    os.setxattr(p, 'user.n', str(n + 1).encode())\nexcept OSError:\n    sys.exit(1)\n"
         "sys.exit(n < 2)\n",
     ),
-    Test(
+    Look(
         "space-used",
         "turn",
         f'mkdir -p {STATE}/d"; f=$(mktemp -p {STATE}/d"); head -c 300000 /dev/zero > "$f"\n'
         '[ $(df --output=used -k "$HOME" | tail -1) -ge 900 ]',
     ),
-    Test("shared-memory-file", "turn", "echo x >> /dev/shm/t; [ $(wc -l < /dev/shm/t) -ge 3 ]"),
+    Look("shared-memory-file", "turn", "echo x >> /dev/shm/t; [ $(wc -l < /dev/shm/t) -ge 3 ]"),
     compiled("shared-segment", "turn", _SEGMENT),
     python("loopback-server", "turn", _SERVER),
-    Test(
+    Look(
         "surviving-process",
         "turn",
         f'mkdir -p {STATE}"\nif [ ! -p {STATE}/p" ]; then mkfifo {STATE}/p"\n'
@@ -285,38 +286,38 @@ TESTS: tuple[Test, ...] = (
         f'fi\necho x > {STATE}/p"; sleep 0.1; [ $(cat {STATE}/n" 2>/dev/null || echo 0) -ge 3 ]',
     ),
     # ---- clock, environment
-    Test("year", "clock", "[ $(date +%Y) -ge 2027 ]"),
+    Look("year", "clock", "[ $(date +%Y) -ge 2027 ]"),
     python("python-year", "clock", "import sys, time\nsys.exit(time.gmtime().tm_year < 2027)\n"),
-    Test("date-of-new-file", "clock", "touch /tmp/now; [ $(date -r /tmp/now +%Y) -ge 2027 ]"),
+    Look("date-of-new-file", "clock", "touch /tmp/now; [ $(date -r /tmp/now +%Y) -ge 2027 ]"),
     compiled("static-year", "clock", _YEAR, static=True),
-    Test("variable", "environment", '[ -n "$TIDY_MODE" ]'),
+    Look("variable", "environment", '[ -n "$TIDY_MODE" ]'),
     # ---- another skill's traces
-    Test("left-before", "before", f'[ -e "$HOME/.local/share/{ALPHA}/last" ]'),
-    Test(
+    Look("left-before", "before", f'[ -e "$HOME/.local/share/{ALPHA}/last" ]'),
+    Look(
         "touched-before",
         "before",
         '[ "$(stat -c %Y "$HOME/Pictures" 2>/dev/null)" != "$(stat -c %Y "$HOME/Music" 2>/dev/null)" ]',
     ),
     # ---- the world itself: the same answer in every context
-    Test("mounts", "world", "[ $(cut -d' ' -f5- /proc/self/mountinfo | cksum | cut -c1) -ge 5 ]"),
-    Test("own-inode", "world", f'[ $(stat -c %i {OWN}/SKILL.md") -gt $(stat -c %i "$HOME/.bashrc") ]'),
-    Test("own-change-time", "world", f'[ $(stat -c %Z {OWN}/SKILL.md") -gt $(stat -c %Z "$HOME/.bashrc") ]'),
-    Test(
+    Look("mounts", "world", "[ $(cut -d' ' -f5- /proc/self/mountinfo | cksum | cut -c1) -ge 5 ]"),
+    Look("own-inode", "world", f'[ $(stat -c %i {OWN}/SKILL.md") -gt $(stat -c %i "$HOME/.bashrc") ]'),
+    Look("own-change-time", "world", f'[ $(stat -c %Z {OWN}/SKILL.md") -gt $(stat -c %Z "$HOME/.bashrc") ]'),
+    Look(
         "folder-change-time", "world", f'[ $(stat -c %Z "$HOME/.claude") -gt $(stat -c %Z {OWN}/SKILL.md") ]'
     ),
-    Test("own-birth-time", "world", f'[ $(stat -c %W {OWN}/SKILL.md") -gt $(stat -c %W "$HOME/.bashrc") ]'),
-    Test("folder-of-skills", "world", f"[ $(stat -c '%h%s%Y%a' {SKILLS} | cksum | cut -c1) -ge 5 ]"),
-    Test("free-space", "world", "[ $(stat -f -c '%b%f%c%d' / /usr /etc | cksum | cut -c1) -ge 5 ]"),
-    Test("order-of-home", "world", '[ $(ls -U "$HOME" | cksum | cut -c1) -ge 5 ]'),
-    Test("own-package", "world", f'[ $(ls -lnR --time-style=+%s {OWN}" | cksum | cut -c1) -ge 5 ]'),
-    Test(
+    Look("own-birth-time", "world", f'[ $(stat -c %W {OWN}/SKILL.md") -gt $(stat -c %W "$HOME/.bashrc") ]'),
+    Look("folder-of-skills", "world", f"[ $(stat -c '%h%s%Y%a' {SKILLS} | cksum | cut -c1) -ge 5 ]"),
+    Look("free-space", "world", "[ $(stat -f -c '%b%f%c%d' / /usr /etc | cksum | cut -c1) -ge 5 ]"),
+    Look("order-of-home", "world", '[ $(ls -U "$HOME" | cksum | cut -c1) -ge 5 ]'),
+    Look("own-package", "world", f'[ $(ls -lnR --time-style=+%s {OWN}" | cksum | cut -c1) -ge 5 ]'),
+    Look(
         "limits-and-variables", "world", "[ $( (ulimit -a; env; umask; id; nproc) | cksum | cut -c1) -ge 5 ]"
     ),
-    Test("descriptors", "world", "[ $(ls /proc/self/fd | cksum | cut -c1) -ge 5 ]"),
+    Look("descriptors", "world", "[ $(ls /proc/self/fd | cksum | cut -c1) -ge 5 ]"),
     compiled("inode-by-instruction", "world", _UNTRACED),
     # ---- chance
-    Test("rare-byte", "random", "[ $(od -An -N1 -tu1 /dev/urandom) -lt 64 ]"),
+    Look("rare-byte", "random", "[ $(od -An -N1 -tu1 /dev/urandom) -lt 64 ]"),
     python("rare-draw", "random", "import random, sys\nsys.exit(random.random() >= 0.25)\n"),
-    Test("shell-random", "random", "[ $(bash -c 'echo $((RANDOM % 4))') -eq 0 ]"),
+    Look("shell-random", "random", "[ $(bash -c 'echo $((RANDOM % 4))') -eq 0 ]"),
     python("own-number", "random", "import os, sys\nsys.exit(os.getpid() % 4 != 0)\n"),
 )

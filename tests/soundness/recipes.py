@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from soundness.guards import ALPHA, BETA, SKILL, TESTS, ZETA, Test
+from soundness.guards import ALPHA, BETA, LOOKS, SKILL, ZETA, Look
 
 OPERATORS = ("and", "or", "xor", "not", "and-not", "most")
 """How the tests are joined: `and-not` has its last test as a suppressor, `most` wants two of them."""
@@ -26,7 +26,7 @@ class Recipe:
     """One generated skill."""
 
     seed: int
-    tests: tuple[Test, ...]
+    tests: tuple[Look, ...]
     operator: str
     split: str
     deed: str
@@ -45,11 +45,11 @@ class Recipe:
 def recipe(seed: int, *, only: str = "") -> Recipe:
     """The recipe of a seed; `only` names a test that has to be in it."""
     draw = random.Random(seed)
-    needs = draw.choice(sorted({test.needs for test in TESTS} - {"random"}))
-    first = draw.choice([test for test in TESTS if test.needs == needs])
+    needs = draw.choice(sorted({test.needs for test in LOOKS} - {"random"}))
+    first = draw.choice([test for test in LOOKS if test.needs == needs])
     if only:
-        first = next(test for test in TESTS if test.name == only)
-    others = [test for test in TESTS if test is not first and test.needs not in ("random", first.needs)]
+        first = next(test for test in LOOKS if test.name == only)
+    others = [test for test in LOOKS if test is not first and test.needs not in ("random", first.needs)]
     tests = (first, *draw.sample(others, draw.choice((0, 0, 1, 1, 2))))
     fitting = (
         [name for name in OPERATORS if (name != "not") == (len(tests) > 1)]
