@@ -35,6 +35,8 @@ def print_report(report: Report, console: Console, *, verbose: bool = False) -> 
     console.print(_headline(report), soft_wrap=True)
     for failure in report.failures:
         console.print(Text.assemble(("FAILED ", "bold red"), safe_line(failure)), soft_wrap=True)
+    if told := _left_out(report.verdicts):
+        console.print(Text(safe_line(told), style="yellow"), soft_wrap=True)
     for line in _alert_lines(report.alerts, verbose=verbose):
         console.print(line, soft_wrap=True)
     for verdict in report.verdicts:
@@ -68,6 +70,17 @@ def _headline(report: Report) -> Text:
         scope = f"{candidates:,} of {report.registry_size:,} skills"
     text.append(f"   {scope}, {duration(report.seconds)}", style="dim")
     return text
+
+
+def _left_out(verdicts: Sequence[Verdict]) -> str:
+    """That a budget ended, and for how many skills something was left out; empty where nothing was."""
+    cut = [verdict.coverage for verdict in verdicts if verdict.coverage.left_out]
+    if not cut:
+        return ""
+    return (
+        f"the budget of {cut[0].budget} ended: of {len(cut)} of {len(verdicts)} skills something was left out "
+        f"(--verbose tells what); the same command continues from here"
+    )
 
 
 def _alert_lines(answered: Sequence[Answered] | None, *, verbose: bool) -> Iterator[Text]:
