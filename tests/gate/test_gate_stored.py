@@ -24,6 +24,9 @@ from conjunct.gate.stored import (
     verdict_key,
 )
 from conjunct.model import ActionKind, Coverage, Finding, Layer, Severity, SkillDeltaProfile
+from conjunct.provenance.alerts import Answer as AlertAnswer
+from conjunct.provenance.alerts import Answered
+from conjunct.provenance.sarif import Alert
 from conjunct.report.json_report import skill_entry
 from report.verdicts import HOSTILE, skill, trigger
 
@@ -84,7 +87,11 @@ def test_what_is_no_evidence_is_told_with_the_skill() -> None:
 
 
 def test_a_vetting_survives_the_store() -> None:
-    assert unpack_vetting(pack_vetting(vetting(failures=("x",)))) == vetting(failures=("x",))
+    alert = Alert("scanner", "R1", "error", HOSTILE, "a.py", 3)
+    one = vetting(
+        failures=("x",), alerts=(Answered(alert, AlertAnswer.CONTRADICTED, "as declared", "s", "a.py"),)
+    )
+    assert unpack_vetting(pack_vetting(one)) == one
 
 
 def test_a_vetting_of_another_version_is_refused() -> None:

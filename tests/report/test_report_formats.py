@@ -98,6 +98,13 @@ def test_coverage_says_in_words_what_was_left_out_and_never_reached() -> None:
         assert told in text and told in page and told in "\n".join(entry["in_words"]), told
 
 
+def test_the_screen_says_that_a_budget_ended_and_nothing_where_none_did() -> None:
+    one = verdict(Decision.ADMIT, with_trigger=False)
+    cut = replace(one, coverage=replace(one.coverage, budget="500 runs", left_out=("x",)))
+    assert "the budget of 500 runs ended: of 1 of 2 skills" in printed(report(cut, one))
+    assert "budget" not in printed(report(one))
+
+
 def test_nothing_is_said_about_what_did_not_happen() -> None:
     words = " ".join(coverage_sentences(Coverage(run=3)))
     assert "settled:" not in words and "budget" not in words and "never reached" not in words
