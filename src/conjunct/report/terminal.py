@@ -78,8 +78,8 @@ def _left_out(verdicts: Sequence[Verdict]) -> str:
     if not cut:
         return ""
     return (
-        f"the budget of {cut[0].budget} ended: of {len(cut)} of {len(verdicts)} skills something was left out "
-        f"(--verbose tells what); the same command continues from here"
+        f"the budget of {cut[0].budget} ended: of {len(cut)} of {len(verdicts)} skills something was left "
+        f"out (--verbose tells what); the same command continues from here"
     )
 
 
