@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from conjunct.agent import documented_calls
 from conjunct.cut import Left, shortfall, unconfirmed
 from conjunct.delta import delta_profile
+from conjunct.delta.evidence import smallest_rate
 from conjunct.gate import Evidence, validity_failures
 from conjunct.model import (
     ActionKind,
@@ -23,6 +24,7 @@ from conjunct.model import (
     Trigger,
 )
 from conjunct.plan import Exploration, Scope, TwinFinding, count_contexts
+from conjunct.plan.explore import COVERAGE
 from conjunct.plan.forced import Forced
 from conjunct.plan.forced_effects import effect_findings
 from conjunct.plan.localise import sentence_of
@@ -247,12 +249,31 @@ def _coverage(setting: Setting, results: Results) -> Coverage:
         audits=audit.made,
         audit_mismatches=len(audit.differed),
         assumptions=tuple(dict.fromkeys([*found.assumptions, *(a for c in commands for a in c.assumed)])),
+        smallest_rate=smallest_rate(_clean_runs(results)),
         budget=results.left.budget if results.left else "",
         left_out=results.left.told if results.left else (),
         never_reached=never_reached(
             results.skill, (c for e in (*found.episodes, *found.covered) for c in e.trace.commands)
         ),
     )
+
+
+def _clean_runs(results: Results) -> int:
+    """Clean runs in which chance had a chance of its own: made for real, not put together from the memo.
+
+    Variants are never taken from the memo; of the other runs, one for each argument set is counted, because
+    other inputs are other commands. So the number depends on the plan alone, not on what was in the store.
+    """
+    name = results.skill.id
+    clean = [
+        episode.spec
+        for episode in results.found.episodes
+        if name in episode.trace.activated
+        and not episode.trace.undetermined
+        and not any(name in violation.actors for violation in episode.violations)
+    ]
+    own = sum(spec.variant not in ("", COVERAGE) for spec in clean)
+    return own + len({spec.context.arguments for spec in clean if spec.variant in ("", COVERAGE)})
 
 
 def _twin_findings(results: Results) -> tuple[Finding, ...]:

@@ -52,6 +52,8 @@ class Pooling:
     candidates: tuple[Skill, ...]
     fingerprint: str
     search: PooledSearch | None = None
+    made: int = 0
+    """Episodes of the pools and of what followed them."""
     lost: int = 0
     """Episodes that stayed undetermined."""
     _skills: list[str] = field(default_factory=list)
@@ -117,7 +119,7 @@ class Pooling:
 
     def _pools(self, search: PooledSearch) -> Plan:
         probe = next(probe.id for probe in self.setting.battery.probes if probe.kind == "use")
-        self.lost = yield from pooled_plan(
+        work = pooled_plan(
             search,
             skills=self._skills,
             histories=self._histories,
@@ -127,6 +129,15 @@ class Pooling:
             enough=lambda: all(search.smallest_rate(one) <= ENOUGH for one in search.undecided),
             seen=self._remember,
         )
+        try:
+            specs = next(work)
+            while True:
+                episodes = yield specs
+                # What was asked for when a budget ended was not run.
+                self.made += len(episodes)
+                specs = work.send(episodes)
+        except StopIteration as end:
+            self.lost = end.value
 
     def _remember(self, invariant: int, episode: Episode) -> None:
         self._shown[(episode.spec.candidate, invariant)] = episode
@@ -217,7 +228,7 @@ class Pooling:
             run=looked * horizon,
             assumed=(total - looked) * horizon,
             unexplored=total - looked,
-            episodes=alone.episodes + (self.search.spent if self.search else 0),
+            episodes=alone.episodes + self.made,
             argument_sets=(NEUTRAL,),
             assumptions=tuple(dict.fromkeys(assumed)),
             smallest_rate=rate,
