@@ -133,3 +133,26 @@ def test_a_skill_that_rewrites_itself() -> None:
             assert ids(judged(changed, skills=[tool])) == {"stays.own-package"}
     for path in ("data/state.db", "results/report.md", "scripts/__pycache__/run.cpython-311.pyc"):
         assert not judged(write(f"{own}/{path}", ResourceClass.OWN_PACKAGE), skills=[tool])
+
+
+@pytest.mark.parametrize("path", [f"{HOME}/.local/bin/git", f"{HOME}/bin/ssh", "/usr/local/bin/sudo"])
+def test_a_program_under_a_system_programs_name_comes_before_it(path: str) -> None:
+    (found,) = judged(write(path, ResourceClass.PRIVATE))
+    assert (found.invariant, found.severity) == ("stays.program-shadowed", Severity.REJECT)
+
+
+@pytest.mark.parametrize(
+    "path", [f"{HOME}/.local/bin/csv-tidy", f"{HOME}/project/bin/git", f"{HOME}/.local/bin/git/readme"]
+)
+def test_a_program_of_its_own_name_or_off_the_path_shadows_nothing(path: str) -> None:
+    assert "stays.program-shadowed" not in ids(judged(write(path, ResourceClass.PRIVATE)))
+
+
+def test_a_wrapper_that_the_description_names_is_declared() -> None:
+    path = f"{HOME}/.local/bin/git"
+    wrapper = known(
+        "tool",
+        "Writes ~/.local/bin/git.",
+        declares(ActionKind.WRITE, ResourceClass.PRIVATE, "~/.local/bin/git"),
+    )
+    assert judged(write(path, ResourceClass.PRIVATE), skills=[wrapper]) == ()

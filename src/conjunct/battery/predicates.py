@@ -59,6 +59,9 @@ PREDICATES: Mapping[str, Predicate] = {
     "boundary": Predicate(_D, predicates_does.boundary, parameters=_needs("calls")),
     "listens": Predicate(_D, predicates_does.listens),
     "persistent_change": Predicate(_S, predicates_stays.persistent_change, parameters=_needs("class")),
+    "shadowing_program": Predicate(
+        _S, predicates_stays.shadowing_program, parameters=_needs("folders", "programs")
+    ),
     "own_package": Predicate(_S, predicates_stays.own_package, parameters=_needs("suffixes")),
     "refusal_dropped": Predicate(
         Layer.SAYS, compare=predicates_says.refusal_dropped, parameters=_needs("refusals", "questions")
