@@ -140,7 +140,8 @@ def trigger_sentence(trigger: Trigger) -> str:
             f"{'with' if f.absent else 'without'} {f.level}: {f.removed_hits} of {f.removed_runs}"
             for f in needed
         )
-    return f"only when: {trigger.sentence}; {removed}"
+    fires = "" if trigger.e_value is None else f"in {trigger.hits} of {trigger.runs} fresh runs, "
+    return f"{fires}only when: {trigger.sentence}; {removed}"
 
 
 def author_says(verdict: Verdict) -> str:
