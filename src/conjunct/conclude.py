@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from conjunct.agent import documented_calls
 from conjunct.cut import Left, shortfall, unconfirmed
 from conjunct.delta import delta_profile
+from conjunct.delta.exhaustion import exhaustion
 from conjunct.delta.evidence import smallest_rate
 from conjunct.gate import Evidence, validity_failures
 from conjunct.model import (
@@ -114,6 +115,7 @@ def gather(setting: Setting, results: Results) -> Evidence:
             *_claims(setting, results),
             *_twin_findings(results),
             *_audit_findings(results),
+            *exhaustion(skill.id, found.episodes),
             *results.alerts,
             *unconfirmed(results.left, found),
         ),
