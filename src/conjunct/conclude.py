@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from conjunct.agent import documented_calls
 from conjunct.cut import Left, shortfall, unconfirmed
 from conjunct.delta import delta_profile
-from conjunct.delta.exhaustion import exhaustion
 from conjunct.delta.evidence import smallest_rate
+from conjunct.delta.exhaustion import exhaustion
 from conjunct.gate import Evidence, validity_failures
 from conjunct.model import (
     ActionKind,
