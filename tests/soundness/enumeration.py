@@ -12,7 +12,7 @@ from conjunct.errors import WorldError
 from conjunct.gate import Policy
 from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Severity
 from conjunct.plan.carriers import EVERYTHING, Question
-from conjunct.plan.explore import Exploration
+from conjunct.plan.explore import ALL_PHRASINGS, Exploration
 from conjunct.run.drive import Plan
 from conjunct.run.episode import EpisodeRunner
 from conjunct.run.executor import undetermined
@@ -83,7 +83,7 @@ class Outcome:
     compared: int = 0
     """Statements of the tree about a context that were compared with its real run."""
     scope: int = 0
-    """Contexts of the small scope."""
+    """Contexts of the small scope that differ in history and installed set only, as the tree counts them."""
     assumed: int = 0
     """Contexts of the scope that the tree says nothing about."""
     firing: int = 0
@@ -128,11 +128,18 @@ def contexts_of(recipe: Recipe) -> list[Context]:
     bases = [Context(horizon=TURNS), Context(horizon=TURNS, clock=CLOCK)]
     if "environment" in recipe.needs:
         bases.append(Context(horizon=TURNS, environment=VARIABLE))
-    found = [replace(base, history=h, co_skills=s) for base in bases for h in HISTORIES for s in SETS]
+    # Every wording of a family at once, as the tree runs them.
+    wordings = {h: 0 if h == NEUTRAL else ALL_PHRASINGS for h in HISTORIES}
+    found = [
+        replace(base, history=h, phrasing=wordings[h], co_skills=s)
+        for base in bases
+        for h in HISTORIES
+        for s in SETS
+    ]
     if "before" in recipe.needs:
         with_partner = replace(bases[0], co_skills=(ALPHA,))
         for history in HISTORIES:
-            used = replace(with_partner, history=history)
+            used = replace(with_partner, history=history, phrasing=wordings[history])
             found += [replace(used, used_before=(ALPHA,)), replace(used, used_after=(ALPHA,))]
     return found
 
@@ -143,8 +150,11 @@ def examine(recipe: Recipe, folder: Path, *, most: int = 0) -> Outcome:
     registry = write_registry(recipe, folder / "registry")
     found, ids_by_folder = _by_tree(registry, folder / "runs.sqlite", outcome)
     statements = _statements(found, contexts_of(recipe), ids_by_folder)
-    outcome.scope = len(statements)
-    outcome.assumed = sum(not said for said in statements.values())
+    counted = [
+        said for context, said in statements.items() if without_counted(context) == Context(horizon=TURNS)
+    ]
+    outcome.scope = len(counted)
+    outcome.assumed = sum(not said for said in counted)
     run = EpisodeRunner(setting_of(registry, None))
     known = found.asked[0][0]
     for context in _chosen(statements, most, recipe.seed):
@@ -156,6 +166,11 @@ def examine(recipe: Recipe, folder: Path, *, most: int = 0) -> Outcome:
         _compare(outcome, context, effects(truth), statements[context])
     outcome.found = any(deeds(effects(episode)) for episode in found.episodes)
     return outcome
+
+
+def without_counted(context: Context) -> Context:
+    """The context with neutral history and nothing installed; a coverage statement counts these two."""
+    return replace(context, history=NEUTRAL, phrasing=0, co_skills=())
 
 
 def _chosen(statements: Mapping[Context, list[Statement]], most: int, seed: int) -> list[Context]:
@@ -230,9 +245,7 @@ def tells(ran: Context, asked: frozenset[Question], other: Context, ids_by_folde
     """
     factors = {question.factor for question in asked}
     details = {question.detail for question in asked if question.factor is FactorKind.CO_SKILLS}
-    if replace(ran, history=NEUTRAL, phrasing=0, co_skills=()) != replace(
-        other, history=NEUTRAL, co_skills=()
-    ):
+    if without_counted(ran) != without_counted(other):
         return False
     if FactorKind.HISTORY in factors and (ran.history, ran.phrasing) != (other.history, other.phrasing):
         return False
