@@ -64,7 +64,8 @@ def forced_content(skill: Skill, edits: Iterable[Edit]) -> tuple[tuple[str, byte
     """
     found = tuple(edits)
     texts = {}
-    for file in {edit.file for edit in found}:
+    known = {entry.path for entry in package_files(skill)}
+    for file in {edit.file for edit in found} & known:
         text = normalised(read_bytes(skill, file))
         if text is not None:
             texts[file] = text
