@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from conjunct.model import Compilation, Directive, DirectiveKind, Finding, ReachSet, Severity, Skill
+from conjunct.model import (
+    ActionKind,
+    Compilation,
+    Directive,
+    DirectiveKind,
+    Finding,
+    ReachSet,
+    Severity,
+    Skill,
+)
 from conjunct.provenance import check_claims, codes, codes_table, neighbourhood_of
 from conjunct.reach import reachable_actions
 from conjunct.skills import read_registry
@@ -383,3 +392,17 @@ def test_what_acts_by_a_name_or_text_that_no_source_fixes_is_a_question(make: Ma
 def test_dispatch_tables_and_configured_programs_are_none(make: Make, line: str) -> None:
     source = f"import importlib, json, os, subprocess\nif os.environ.get('MODE') == 'late':\n    {line}\n"
     assert reviews(make({"a.py": source})) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        ("Look up the host in `~/.ssh/config`.", {ActionKind.READ}),
+        ("What stands in ~/.claude/settings.json.", {ActionKind.READ}),
+        ("Never write to ~/.claude/settings.json.", {ActionKind.READ}),
+        ("Adds one line to ~/.bashrc.", {ActionKind.READ, ActionKind.WRITE}),
+    ],
+)
+def test_a_path_is_declared_by_the_verb_beside_it(make: Make, line: str, kinds: set[ActionKind]) -> None:
+    _, reach = make(body=f"# Sample\n\n{line}\n")
+    assert {item.kind for item in reach.capabilities if item.resource.startswith("~/")} == kinds

@@ -19,6 +19,7 @@ from conjunct.model import (
 )
 from conjunct.provenance.declared import Declared, denied_network, is_network
 from conjunct.reach.credentials import audience_of
+from conjunct.reach.payees import PAYEE
 from conjunct.reach.resources import (
     bare_host,
     host_matches,
@@ -342,6 +343,24 @@ def _body_destination(checked: Checked) -> Iterator[Finding]:
             )
 
 
+def _payee(checked: Checked) -> Iterator[Finding]:
+    """Money that the text sends to an account which neither name nor description lead a reader to expect."""
+    described = checked.skill.declaration.description.replace(" ", "").lower()
+    for action in checked.actions:
+        if action.kind is not ActionKind.SEND or not action.resource.startswith(PAYEE):
+            continue
+        payee = action.resource.removeprefix(PAYEE)
+        if payee.lower() in described:
+            continue
+        yield checked.finding(
+            "claims.payee",
+            f"gives {payee} as the one to pay; the description does not name it",
+            action,
+            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
+            f"May it have money sent to {payee}?",
+        )
+
+
 def _standing(checked: Checked) -> Iterator[Finding]:
     """What stays behind: configuration, memory, other skills, schedules, start-up files."""
     for action in checked.actions:
@@ -444,6 +463,7 @@ _RULES: tuple[Callable[[Checked], Iterator[Finding]], ...] = (
     _denied,
     _network,
     _body_destination,
+    _payee,
     _standing,
     _deletion,
     _opaque,

@@ -148,9 +148,11 @@ class _Declared:
                 self.add(kind, resource_class, host, text, line)
 
     def path(self, path: str, text: str, line: int) -> None:
+        """A path that is named may be read; that it is written needs a word that says so."""
         resource_class = resources.classify_path(path)
-        for kind in (ActionKind.READ, ActionKind.WRITE):
-            self.add(kind, resource_class, path, text, line)
+        self.add(ActionKind.READ, resource_class, path, text, line)
+        if _writes(text):
+            self.add(ActionKind.WRITE, resource_class, path, text, line)
 
 
 _PROGRAM = re.compile(r"`([a-z][\w.-]{1,30})[ `]")
@@ -171,6 +173,22 @@ _NEGATIONS = frozenset(
         "zero",
     }
 )
+
+
+def _writes(text: str) -> bool:
+    """Whether a line speaks of writing, changing or keeping something; "never write to it" does not."""
+    if any(mark in text for mark in (">>", "> ", "->", "→", "├", "└")):
+        return True
+    words = [word.rstrip(".") for word in _WORD.findall(text.lower())]
+    return any(
+        word in _writing_words() and _NEGATIONS.isdisjoint(words[max(0, index - 4) : index])
+        for index, word in enumerate(words)
+    )
+
+
+@lru_cache(maxsize=1)
+def _writing_words() -> frozenset[str]:
+    return frozenset(words_table()["writing"])
 
 
 def _meanings(text: str) -> list[tuple[ActionKind, ResourceClass]]:

@@ -11,6 +11,7 @@ from conjunct.reach.autorun import read_autorun
 from conjunct.reach.declared import declared_capabilities
 from conjunct.reach.found import Sightings
 from conjunct.reach.package import read_pending, read_scripts
+from conjunct.reach.payees import read_payees
 from conjunct.reach.prose import read_directives
 
 
@@ -37,6 +38,7 @@ def reachable_actions(skill: Skill, compilation: Compilation) -> ReachSet:
         read_scripts(skill, seen)
     read_autorun(skill, seen)
     read_directives(compilation, seen)
+    read_payees(skill, compilation, seen)
     read_pending(seen)
     actions = sorted(
         seen.actions.values(), key=lambda action: (action.file, action.line, action.kind, action.resource)
