@@ -125,9 +125,10 @@ class Vetting:
 
         if not self.setting.deterministic:
             self.pooling = Pooling(self.setting, self.policy, self.candidates, self.fingerprint)
-            make("alone", self.pooling.alone(self.found))
-            make("pools", self.pooling.pools(self.found))
+            alone_cut = make("alone", self.pooling.alone(self.found))
+            pools_cut = make("pools", self.pooling.pools(self.found))
             self.pooling.confirmed(self.found)
+            self.left_out = left_out(self.found, alone_cut, pools=bool(pools_cut))
             return
         alone: dict[str, Plan] = {
             skill.id: explore(self.scope(skill), self.found[skill.id]) for skill in self.candidates
