@@ -10,6 +10,7 @@ from conjunct.plan import Exploration
 from conjunct.plan.localise import same_effect
 from conjunct.run.rounds import Cut
 
+_NOTHING: Mapping[str, Cut] = {}
 _TELLING = ("repeat", "twin")
 """Variants of the twin runs that tell whether bytes nobody could read follow a secret."""
 
@@ -32,14 +33,16 @@ class Left:
 def left_out(
     found: Mapping[str, Exploration],
     contexts: Mapping[str, Cut],
-    together: Mapping[str, Cut],
-    twin_worlds: Mapping[str, Cut],
-    forced: Mapping[str, Cut],
-    audits: int,
+    together: Mapping[str, Cut] = _NOTHING,
+    twin_worlds: Mapping[str, Cut] = _NOTHING,
+    forced: Mapping[str, Cut] = _NOTHING,
+    audits: int = 0,
+    *,
+    pools: bool = False,
 ) -> dict[str, Left]:
     """For each candidate what was cut, by phase; what was run of it goes to the candidate's episodes.
 
-    `audits` is the number of audits that were not made.
+    `audits` is the number of audits that were not made; `pools` whether pools over all candidates were cut.
     """
     unseen = sorted(name for name in contexts if name not in found or not found[name].asked)
     lefts: dict[str, Left] = {}
@@ -62,6 +65,8 @@ def left_out(
         if others := [other for other in unseen if other != name]:
             shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
             left = _and(left, f"what {shown} leave behind was not looked at: they may be partners")
+        if pools:
+            left = _and(left, "pools ended before each candidate would have shown a trigger")
         if audits:
             left = _and(left, f"{audits} audits of settled contexts in this registry were not made")
         if left.told:

@@ -62,6 +62,13 @@ def test_candidates_that_were_not_looked_at_may_be_partners_of_the_others() -> N
     assert "leave behind" not in " ".join(lefts["t"].told)
 
 
+def test_pools_that_were_cut_are_told_for_every_candidate() -> None:
+    lefts = left_out({"s": Exploration("s"), "t": Exploration("t")}, {}, pools=True)
+    assert [left.told for left in lefts.values()] == [
+        ("pools ended before each candidate would have shown a trigger",)
+    ] * 2
+
+
 def test_a_twin_run_that_was_to_tell_about_a_secret_is_missed() -> None:
     left = left_out({"s": Exploration("s")}, {}, {}, {"s": cut(spec(variant="twin"))}, {}, 0)["s"]
     assert left.unresolved
