@@ -33,8 +33,7 @@ def chosen(
     footprints: list[Footprint], *, candidates: set[str] | None = None, sensitive: set[str] | None = None
 ) -> Partners:
     names = candidates or {one.skill for one in footprints}
-    pairs = joins(footprints, candidates=names)
-    return worth_running(pairs, footprints, candidates=names, sensitive=sensitive or set())
+    return worth_running(footprints, candidates=names, sensitive=sensitive or set())
 
 
 def run(partners: Partners) -> set[tuple[str, str]]:
@@ -92,3 +91,9 @@ def test_a_new_skill_that_leaves_what_others_leave_already_meets_no_reader_again
 def test_the_choice_is_the_same_whatever_the_order() -> None:
     all_of_them = [maker(number) for number in range(100)]
     assert run(chosen(all_of_them)) == run(chosen(all_of_them[::-1]))
+
+
+def test_few_meetings_are_those_of_the_join() -> None:
+    footprints = [maker(number) for number in range(5)]
+    names = {one.skill for one in footprints}
+    assert chosen(footprints).run == joins(footprints, candidates=names)

@@ -121,12 +121,12 @@ def joins(footprints: Collection[Footprint], *, candidates: Collection[str]) -> 
                 if reader != one.skill and (reader in candidates or one.skill in candidates):
                     meetings[(one.skill, reader)].append(path)
     return tuple(
-        Join(writer, reader, tuple(sorted(paths)), _meeting(by_skill[writer], by_skill[reader], paths))
+        Join(writer, reader, tuple(sorted(paths)), meeting(by_skill[writer], by_skill[reader], paths))
         for (writer, reader), paths in sorted(meetings.items())
     )
 
 
-def _meeting(writer: Footprint, reader: Footprint, paths: list[str]) -> Context:
+def meeting(writer: Footprint, reader: Footprint, paths: list[str]) -> Context:
     """The simplest context in which both do their part; the reader's levels win where the two disagree."""
     path = min(paths, key=lambda p: order(writer.left[p]) + order(reader.looked_at[p]))
     one, other = writer.left[path], reader.looked_at[path]

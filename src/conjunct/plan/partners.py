@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from conjunct.model import TouchMode
-from conjunct.plan.joins import Footprint, Join
+from conjunct.plan.joins import Footprint, Join, meeting
 
 POPULAR = 30
 """Pairs that meet in one place before it counts as popular."""
@@ -36,84 +36,156 @@ class Partners:
 
 
 def worth_running(
-    pairs: Sequence[Join],
-    footprints: Iterable[Footprint],
+    footprints: Collection[Footprint],
     *,
     candidates: Collection[str],
     sensitive: Collection[str],
     seed: int = 0,
 ) -> Partners:
-    """Choose among pairs that meet. `sensitive`: skills that could do something sensitive.
+    """The pairs that meet, with a candidate among them, and are to be run.
 
-    Pairs in rare places are all chosen. The choice is the same for the same pairs and seed.
+    Pairs that meet in a rare place are all chosen. `sensitive`: skills that could do something sensitive. The
+    choice is the same for the same footprints and seed. Time grows with the number of pairs that meet, memory
+    with the number of skills.
     """
-    meetings = Counter(path for pair in pairs for path in pair.paths)
-    rare = [pair for pair in pairs if any(meetings[path] <= POPULAR for path in pair.paths)]
-    common = [pair for pair in pairs if all(meetings[path] > POPULAR for path in pair.paths)]
-    if not common:
-        return Partners(tuple(rare), {})
-    known = {one.skill: one for one in footprints}
-    classes = _classes(common, known)
-    there = _writers(known.values(), candidates)
-    chosen: list[Join] = []
+    choice = _Choice({one.skill: one for one in footprints}, frozenset(candidates), seed)
+    classes = [one for reader in sorted(choice.known) for one in choice.of_reader(reader)]
+    chosen = _chosen(classes, sensitive, seed)
+    joins = [choice.join(writer, reader, paths) for writer, reader, paths in choice.rare]
+    joins += [choice.join(one.writer, one.reader, one.paths, reader_only=True) for one in chosen]
+    run = sorted(joins, key=lambda pair: (pair.writer, pair.reader))
+    return Partners(tuple(run), choice.told(chosen))
+
+
+@dataclass(slots=True)
+class _Class:
+    """Writers that leave the same where a reader meets them, as far as it looks."""
+
+    reader: str
+    paths: tuple[str, ...]
+    writer: str
+    """The one that stands for all."""
+    rank: int
+
+
+@dataclass(slots=True)
+class _Choice:
+    known: Mapping[str, Footprint]
+    candidates: frozenset[str]
+    seed: int
+    rare: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
+    _writers: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _popular: frozenset[str] = frozenset()
+    _children: dict[str, dict[str, list[tuple[str, str]]]] = field(default_factory=dict)
+    _texts: dict[tuple[str, str, frozenset[TouchMode]], str] = field(default_factory=dict)
+    _ranks: dict[str, int] = field(default_factory=dict)
+    _common: Counter[str] = field(default_factory=Counter)
+    _places: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def __post_init__(self) -> None:
+        readers: Counter[str] = Counter()
+        new_readers: Counter[str] = Counter()
+        for name, one in self.known.items():
+            self._children[name] = _children(one)
+            self._ranks[name] = int.from_bytes(_draw(self.seed, name)[:8])
+            for path in one.left:
+                self._writers[path].append(name)
+            readers.update(one.looked_at.keys())
+            new_readers.update(one.looked_at.keys() if name in self.candidates else ())
+        self._popular = frozenset(
+            path
+            for path, writers in self._writers.items()
+            if _pairs(writers, readers[path], new_readers[path], self.candidates) > POPULAR
+        )
+
+    def of_reader(self, reader: str) -> list[_Class]:
+        """The classes of writers that this reader meets in popular places only; notes pairs in rare ones."""
+        met: dict[str, list[str]] = defaultdict(list)
+        looked_at = self.known[reader].looked_at
+        for path in sorted(looked_at):
+            for writer in self._writers.get(path, ()):
+                if writer != reader:
+                    met[writer].append(path)
+        classes: dict[tuple[str, ...], _Class] = {}
+        already: set[tuple[str, ...]] = set()
+        new = reader in self.candidates
+        for writer, paths in met.items():
+            if not self._popular.issuperset(paths):
+                if new or writer in self.candidates:
+                    self.rare.append((writer, reader, tuple(paths)))
+                continue
+            seen = tuple(text for path in paths for text in (path, self._seen(writer, reader, path)))
+            if not new and writer not in self.candidates:
+                already.add(seen)
+                continue
+            self._count(writer, reader, paths)
+            rank = self._ranks[writer] ^ self._ranks[reader]
+            known = classes.get(seen)
+            if known is None:
+                classes[seen] = _Class(reader, tuple(paths), writer, rank)
+            elif rank < known.rank:
+                known.writer, known.rank = writer, rank
+        # What a skill that its reader lives with leaves there already is no news to it.
+        return [one for seen, one in classes.items() if seen not in already]
+
+    def _count(self, writer: str, reader: str, paths: list[str]) -> None:
+        for name in (writer, reader):
+            if name in self.candidates:
+                self._common[name] += 1
+                self._places[name].update(paths)
+
+    def _seen(self, writer: str, reader: str, path: str) -> str:
+        modes = self.known[reader].modes.get(path, frozenset())
+        key = (writer, path, modes)
+        text = self._texts.get(key)
+        if text is None:
+            text = _as_seen(path, self.known[writer], self._children[writer], modes)
+            self._texts[key] = text
+        return text
+
+    def join(self, writer: str, reader: str, paths: tuple[str, ...], *, reader_only: bool = False) -> Join:
+        context = meeting(self.known[writer], self.known[reader], list(paths))
+        return Join(writer, reader, paths, context, reader_only)
+
+    def told(self, chosen: Iterable[_Class]) -> dict[str, tuple[str, ...]]:
+        """For each candidate how many of its meetings in popular places were run, where not all were."""
+        made: Counter[str] = Counter(name for one in chosen for name in (one.writer, one.reader))
+        return {
+            name: (
+                f"{made[name]} of {self._common[name]} meetings with other skills in common places were run "
+                f"({', '.join(path for path, _ in self._places[name].most_common(2))}): one writer stands "
+                "for those that leave the same there, a few readers for those that can do nothing sensitive",
+            )
+            for name in sorted(self._common)
+            if made[name] < self._common[name]
+        }
+
+
+def _pairs(writers: Collection[str], readers: int, new_readers: int, candidates: Collection[str]) -> int:
+    """Pairs with a candidate among them that meet in one place."""
+    new_writers = sum(writer in candidates for writer in writers)
+    return len(writers) * readers - (len(writers) - new_writers) * (readers - new_readers)
+
+
+def _chosen(classes: Iterable[_Class], sensitive: Collection[str], seed: int) -> list[_Class]:
+    """Who acts on what was left is the reader; what the writer does does not depend on who comes after it."""
+    in_turn = sorted(classes, key=lambda one: _draw(seed, one.reader, one.writer, one.paths))
+    dangerous = {one.reader for one in in_turn if one.reader in sensitive}
+    most = min(PARTNERS, max(_LEAST_PARTNERS, PAIRS // max(1, len(dangerous))))
     readers: Counter[tuple[str, ...]] = Counter()
     partners: Counter[str] = Counter()
-    dangerous = {reader for reader, _ in classes if reader in sensitive}
-    most = min(PARTNERS, max(_LEAST_PARTNERS, PAIRS // max(1, len(dangerous))))
-    for (reader, _), members in sorted(classes.items(), key=lambda one: _draw(seed, *one[0])):
-        paths = members[0].paths
-        if reader not in candidates and _left_already(members[0], known, there):
-            continue
-        # Who acts on what was left is the reader; what the writer does does not depend on who comes after it.
-        if reader in dangerous:
-            if partners[reader] >= most:
+    chosen: list[_Class] = []
+    for one in in_turn:
+        if one.reader in dangerous:
+            if partners[one.reader] >= most:
                 continue
-            partners[reader] += 1
+            partners[one.reader] += 1
         else:
-            if readers[paths] >= HARMLESS_READERS:
+            if readers[one.paths] >= HARMLESS_READERS:
                 continue
-            readers[paths] += 1
-        one = min(members, key=lambda pair: _draw(seed, pair.writer, pair.reader))
-        chosen.append(replace(one, reader_only=True))
-    run = sorted([*rare, *chosen], key=lambda pair: (pair.writer, pair.reader))
-    return Partners(tuple(run), _told(common, chosen, candidates))
-
-
-def _classes(pairs: Iterable[Join], known: Mapping[str, Footprint]) -> dict[tuple[str, str], list[Join]]:
-    """Pairs by reader and by what the writer leaves, as far as that reader looked at it."""
-    classes: dict[tuple[str, str], list[Join]] = defaultdict(list)
-    for pair in pairs:
-        seen = _seen(pair.paths, known[pair.writer], known[pair.reader])
-        classes[pair.reader, repr(seen)].append(pair)
-    return classes
-
-
-def _writers(known: Iterable[Footprint], candidates: Collection[str]) -> dict[str, list[Footprint]]:
-    """Skills that are there already, by the paths that they leave."""
-    found: dict[str, list[Footprint]] = defaultdict(list)
-    for one in known:
-        if one.skill not in candidates:
-            for path in one.left:
-                found[path].append(one)
-    return found
-
-
-def _left_already(pair: Join, known: Mapping[str, Footprint], there: Mapping[str, list[Footprint]]) -> bool:
-    """Whether a skill that its reader lives with already leaves the same wherever the two meet."""
-    reader = known[pair.reader]
-    wanted = _seen(pair.paths, known[pair.writer], reader)
-    for other in there.get(pair.paths[0], ()):
-        if other.skill != reader.skill:
-            paths = tuple(sorted(path for path in other.left if path in reader.looked_at))
-            if paths == pair.paths and _seen(paths, other, reader) == wanted:
-                return True
-    return False
-
-
-def _seen(paths: Iterable[str], writer: Footprint, reader: Footprint) -> list[tuple[str, str]]:
-    """What the reader's looks can tell of what the writer left, path by path."""
-    children = _children(writer)
-    return [(path, _as_seen(path, writer, children, reader.modes.get(path, frozenset()))) for path in paths]
+            readers[one.paths] += 1
+        chosen.append(one)
+    return chosen
 
 
 def _children(one: Footprint) -> dict[str, list[tuple[str, str]]]:
@@ -145,25 +217,5 @@ def _as_seen(
     return f"folder with {sorted((name, kind == 'folder') for name, kind in inside)}"
 
 
-def _told(
-    common: Sequence[Join], chosen: Sequence[Join], candidates: Collection[str]
-) -> dict[str, tuple[str, ...]]:
-    made: Counter[str] = Counter(name for pair in chosen for name in {pair.writer, pair.reader})
-    others: Counter[str] = Counter(name for pair in common for name in {pair.writer, pair.reader})
-    places: dict[str, Counter[str]] = defaultdict(Counter)
-    for pair in common:
-        for name in {pair.writer, pair.reader}:
-            places[name].update(pair.paths)
-    return {
-        name: (
-            f"{made[name]} of {others[name]} meetings with other skills in common places were run "
-            f"({', '.join(path for path, _ in places[name].most_common(2))}): one writer stands for those "
-            "that leave the same there, a few readers for those that can do nothing sensitive",
-        )
-        for name in sorted(others)
-        if name in candidates and made[name] < others[name]
-    }
-
-
-def _draw(*identity: object) -> str:
-    return hashlib.sha256(repr(identity).encode("utf-8", "backslashreplace")).hexdigest()
+def _draw(*identity: object) -> bytes:
+    return hashlib.sha256(repr(identity).encode("utf-8", "backslashreplace")).digest()
