@@ -24,7 +24,6 @@ from conjunct.plan import (
     clues_of,
     explore,
     footprint,
-    joins,
     twins,
 )
 from conjunct.plan.carriers import EVERYTHING, Question
@@ -247,12 +246,9 @@ class Vetting:
             shared |= {f"{layout.workspace}/{fixture.path}" for fixture in index}
         runs = {name: found.episodes for name, found in self.found.items()} | dict(background)
         self._footprints |= {name: footprint(name, made, ignore=shared) for name, made in runs.items()}
-        prints = list(self._footprints.values())
-        candidates = frozenset(self.found)
         chosen = worth_running(
-            joins(prints, candidates=candidates),
-            prints,
-            candidates=candidates,
+            list(self._footprints.values()),
+            candidates=frozenset(self.found),
             sensitive=frozenset(name for name in self._footprints if self._is_sensitive(name)),
             seed=self.setting.seed,
         )
