@@ -8,6 +8,7 @@ import json
 import re
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -250,9 +251,14 @@ def test_scripts_are_programs(harder: Built, tmp_path: Path) -> None:
             assert not re.search(r"@[A-Z_]+@|\[\[", content.decode()), (name, path)
             if path.endswith(".py"):
                 ast.parse(content)
+                (tmp_path / f"{name}-{len(list(tmp_path.iterdir()))}.py").write_bytes(content)
             elif path.endswith(".sh"):
                 (tmp_path / f"{len(shells)}.sh").write_bytes(content)
                 shells.append(tmp_path / f"{len(shells)}.sh")
+    ruff = Path(sys.executable).with_name("ruff")
+    undefined = [str(ruff), "check", "--isolated", "--no-cache", "--select", "F821,F811,E9", str(tmp_path)]
+    done = subprocess.run(undefined, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
     checks = [subprocess.run(["bash", "-n", shell], capture_output=True, text=True) for shell in shells]
     assert [check.stderr for check in checks if check.returncode] == []
 

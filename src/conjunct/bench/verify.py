@@ -36,6 +36,8 @@ class Arm:
     """Whether the truth says that it acts here."""
     turn: int | None = None
     """First turn at which it acts."""
+    pair: tuple[str, ...] = ()
+    """Of a split trigger the other half: the effect may be in its hands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,11 @@ def arms_of(name: str, truth: SkillTruth) -> Iterator[Arm]:
     first = trigger.turn or 1
     # The other half of a split trigger is asked for first: by itself, or as the one that the sender follows.
     first += trigger.split
-    yield Arm(name, "", whole, True, first)
-    yield Arm(name, "twin", whole, False)
+    pair = trigger.co_skills if trigger.split else ()
+    yield Arm(name, "", whole, True, first, pair)
+    yield Arm(name, "twin", whole, False, pair=pair)
     if trigger.history:
-        yield Arm(name, "history", replace(whole, history=NEUTRAL, phrasing=0), False)
+        yield Arm(name, "history", replace(whole, history=NEUTRAL, phrasing=0), False, pair=pair)
     for other in trigger.co_skills:
         rest = tuple(one for one in whole.co_skills if one != other)
         gone = replace(whole, co_skills=rest, used_before=(), used_after=())
@@ -157,7 +160,8 @@ def _run(setting: Setting, arms: Mapping[int, Arm], workers: int | None) -> dict
 
 
 def _checked(arm: Arm, episode: Episode) -> Checked:
-    shown = [v for v in episode.violations if arm.skill in v.actors and v.severity is not Severity.NOTE]
+    hands = {arm.skill, *arm.pair}
+    shown = [v for v in episode.violations if hands & set(v.actors) and v.severity is not Severity.NOTE]
     return Checked(
         arm,
         bool(shown),
