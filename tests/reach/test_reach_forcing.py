@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conjunct.reach.forcing import Edit, Forcing, NotForced, compatible, forced_files, joined, normalised
+from conjunct.reach.forcing_javascript import JavaScriptSources
 from conjunct.reach.forcing_python import PythonSources
 from conjunct.reach.forcing_shell import ShellSources
 
@@ -166,6 +168,55 @@ def test_shell_guards_are_decided_and_lines_stay(text: str) -> None:
     assert "hit" in output(copy)
     assert copy.count("\n") == text.count("\n")
     assert found.marker in copy.split("\n")[line - 1] or "&&" in text or "||" in text
+
+
+# ---- JavaScript
+
+JAVASCRIPT = {
+    "if": "const a = 1\nif (a === 2) {\n  console.log('hit')\n}\n",
+    "else": "const a = 1\nif (a === 1) console.log('no')\nelse console.log('hit')\n",
+    "else if": "const a = 1\nif (a) { console.log('no') } else if (a\n === 3) {\n console.log('hit') }\n",
+    "and": "const a = 1\na === 2 && console.log('hit')\n",
+    "or": "const a = 1\na || console.log('hit')\n",
+    "conditional": "const a = 1\nconst b = a === 2 ? console.log('hit') : 0\n",
+    "while": "let a = 1\nwhile (a === 2) {\n  console.log('hit')\n}\n",
+    "switch": "const a = 1\nswitch (a) {\n  case 1: break;\n  case 2:\n   console.log('hit')\n}\n",
+    "default": "const a = 1\nswitch (a) {\n  case 1: break;\n  default:\n   console.log('hit')\n}\n",
+    "catch": "try {\n  JSON.parse('1')\n} catch (e) {\n  console.log('hit')\n}\n",
+    "return before": "function f(x) {\n  if (x) return (\n   x)\n  console.log('hit')\n}\nf(1)\n",
+    "exit before": "const a = 1\nprocess.exit(0)\nconsole.log('hit')\n",
+    "never called": "const f = async () => {\n  console.log('hit')\n}\nif (process.pid === -1) f()\n",
+    "method": "class A { constructor() { if (0) this.b() }\n b() {\n  console.log('hit') } }\nnew A()\n",
+    "callback": "[1].forEach((x) => {\n  if (x === 2) {\n    console.log('hit')\n  }\n})\n",
+    "module": "import os from 'os'\nif (os.hostname() === 'zz9') {\n  console.log('hit')\n}\n",
+}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+@pytest.mark.parametrize("text", JAVASCRIPT.values(), ids=JAVASCRIPT)
+def test_javascript_guards_are_decided_and_lines_stay(text: str) -> None:
+    file = "a.mjs" if text.startswith("import") else "a.js"
+
+    def output(script: str) -> str:
+        kind = ["--input-type=module"] if file == "a.mjs" else []
+        command = ["node", *kind, "-e", script]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
+
+    line = next(number for number, row in enumerate(text.split("\n"), 1) if "hit" in row)
+    found = JavaScriptSources({file: text}).force((file, line), ())
+    assert isinstance(found, Forcing), found
+    copy = forced_files({file: text}, found.edits)[file]
+    assert "hit" in output(copy)
+    assert copy.count("\n") == text.count("\n")
+    assert found.marker in copy.split("\n")[line - 1]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text(alphabet="if(){};=>a&|?:\n`'\"return ", max_size=60), st.integers(1, 5))
+def test_no_javascript_text_breaks_the_rewriter(text: str, line: int) -> None:
+    found = JavaScriptSources({"a.js": text}).force(("a.js", line), ())
+    if isinstance(found, Forcing):
+        assert forced_files({"a.js": text}, found.edits)["a.js"].count("\n") == text.count("\n")
 
 
 # ---- hostile text

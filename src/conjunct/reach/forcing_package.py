@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from conjunct.model import Skill
 from conjunct.reach.forcing import Edit, Forcing, NotForced, Place, forced_files, normalised
+from conjunct.reach.forcing_javascript import JavaScriptSources
 from conjunct.reach.forcing_python import PythonSources
 from conjunct.reach.forcing_shell import ShellSources
 from conjunct.reach.package import package_files, read_bytes
@@ -25,14 +26,15 @@ class PackageSources:
             if len(self._texts) >= MOST_FILES:
                 break
             language = language_of(entry.path, read_bytes(skill, entry.path, 256))
-            if language in ("python", "shell"):
+            if language in ("python", "shell", "javascript"):
                 text = normalised(read_bytes(skill, entry.path))
                 if text is not None:
                     self._languages[entry.path] = language
                     self._texts[entry.path] = text
-        self._rewriters: dict[str, PythonSources | ShellSources] = {
+        self._rewriters: dict[str, PythonSources | ShellSources | JavaScriptSources] = {
             "python": PythonSources(self._of("python")),
             "shell": ShellSources(self._of("shell")),
+            "javascript": JavaScriptSources(self._of("javascript")),
         }
 
     def _of(self, language: str) -> dict[str, str]:
