@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from conjunct.errors import StoreError
-from conjunct.model import Context, Episode, EpisodeSpec, Trace, Utterance
+from conjunct.model import Context, Episode, EpisodeSpec, TouchMode, Trace, Utterance
+from conjunct.plan.joins import Footprint
 from conjunct.run.kept import KeptEpisodes
 from conjunct.run.store import Store
 
@@ -39,3 +40,17 @@ def test_an_episode_that_was_never_recorded_cannot_be_let_go_of_unseen(store: St
     kept.spill()
     with pytest.raises(StoreError, match="are gone"):
         list(kept)
+
+
+def test_a_footprint_comes_back_as_it_was_and_under_its_own_key_only(store: Store) -> None:
+    context = Context(history="travel", used_before=("other",), co_skills=("other",))
+    one = Footprint(
+        "one",
+        {"/home/sam/x": context},
+        {"/home/sam/y": Context()},
+        {"/home/sam/x": "3 abc"},
+        {"/home/sam/y": frozenset({TouchMode.READ, TouchMode.STAT})},
+    )
+    store.record_footprints({"key": one})
+    assert store.footprint("key", Footprint) == one
+    assert store.footprint("another", Footprint) is None
