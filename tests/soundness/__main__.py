@@ -21,13 +21,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=int(os.environ.get("CONJUNCT_SEED") or 1))
     parser.add_argument("--skills", type=int, default=len(LOOKS))
+    parser.add_argument("--start", type=int, default=0, help="number of the first skill")
     parser.add_argument("--seconds", type=float, default=3600.0, help="wall time after which none is begun")
     parser.add_argument("--contexts", type=int, default=0, help="contexts run for real per skill; 0 is all")
     parser.add_argument("--commands", action="store_true", help="single commands, without agent and plan")
     parser.add_argument("--test", default="", help="only skills with this test")
     chosen = parser.parse_args()
     begun, done = time.monotonic(), []
-    for number in range(chosen.skills):
+    for number in range(chosen.start, chosen.start + chosen.skills):
         if time.monotonic() - begun > chosen.seconds:
             break
         one = recipe(
