@@ -13,6 +13,7 @@ from conjunct.bench.commands import bench
 from conjunct.bench.corpus import Judged, by_reading, causes_of, judge_corpus, rates
 from conjunct.bench.corpus_view import chosen
 from conjunct.bench.layouts import Labelled, read_folders, read_groups
+from conjunct.bench.peer_page import peers_table, with_table
 from conjunct.bench.peers import Peer, by_peer, known_peers, peers_named
 from conjunct.bench.scoring import Told
 from conjunct.errors import UsageError
@@ -224,3 +225,12 @@ def test_known_scanners_are_pinned_and_named() -> None:
     assert [peer.name for peer in peers_named(["bastionskill"])] == ["bastionskill"]
     with pytest.raises(UsageError, match="unknown scanner 'nobody'; known: cisco"):
         peers_named(["nobody"])
+
+
+def test_the_table_of_scanners_is_that_of_the_recorded_results() -> None:
+    root = Path(__file__).parents[2]
+    recorded = json.loads((root / "benchmarks" / "results" / "peers.json").read_text(encoding="utf-8"))
+    page = (root / "docs" / "bench-packages.md").read_text(encoding="utf-8")
+    assert with_table(page, peers_table(recorded)) == page
+    other = {**recorded, "built": recorded["examples"]}
+    assert with_table(page, peers_table(other)) != page
