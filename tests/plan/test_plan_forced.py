@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from conjunct.model import (
     ResourceClass,
     Severity,
     Skill,
+    Touch,
+    TouchMode,
     Trace,
     Violation,
 )
@@ -67,12 +69,15 @@ def leak(host: str = "x.test:443", severity: Severity = Severity.REJECT) -> Viol
     return Violation("leaks.secret-sent", Layer.LEAKS, severity, f"sends ~/.netrc to {host}", host, 1, ("a",))
 
 
-def episode(*actions: Action, lines: Iterable[int] = (1,), violations: tuple[Violation, ...] = ()) -> Episode:
+def episode(
+    *actions: Action, lines: tuple[int, ...] = (1,), violations: tuple[Violation, ...] = ()
+) -> Episode:
     record = CommandRecord(
-        0, 1, ("python", "a.py"), "/", "a", "SKILL.md", 5, "exit", 0, lines_run=(("a/a.py", tuple(lines)),)
+        0, 1, ("python", "a.py"), "/", "a", "SKILL.md", 5, "exit", 0, lines_run=(("a/a.py", lines),)
     )
     spec = EpisodeSpec("p", "a", Context(), variant="coverage")
-    return Episode(spec, Trace(actions=actions, commands=(record,)), violations)
+    looked = (Touch("/home/sam/.netrc", TouchMode.READ, True, 1, 0),) if 3 in lines else ()
+    return Episode(spec, Trace(actions=actions, commands=(record,), touches=looked), violations)
 
 
 def undeclared(kind: ActionKind, host: str) -> bool:
@@ -142,10 +147,17 @@ def forced(
 
 
 def test_lines_under_different_tests_share_a_run_and_are_resolved_together(tmp_path: Path) -> None:
-    done = forced(tmp_path, lambda _: episode(send("api.test:443"), lines=(1, 3, 5)), READ, SEND)
+    declared = replace(SEND, resource="https://api.test/x")
+    done = forced(tmp_path, lambda _: episode(send("api.test:443"), lines=(1, 3, 5)), READ, declared)
     assert [(one.line, one.outcome) for one in done.lines] == [(3, "resolved"), (5, "resolved")]
     assert done.runs == 1
     assert done.lines[0].guard == "os.getpid() == -1"
+
+
+def test_a_copy_that_does_something_else_than_its_source_says_resolves_nothing(tmp_path: Path) -> None:
+    done = forced(tmp_path, lambda _: episode(send("api.test:443"), lines=(1, 5)), SEND)
+    assert [one.outcome for one in done.lines] == ["not forced"]
+    assert "http://x.test was not reached" in done.lines[0].detail
 
 
 def test_a_read_that_never_ran_beside_the_send_stays_open(tmp_path: Path) -> None:

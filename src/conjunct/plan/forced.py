@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote
 
 from conjunct.model import ActionKind, Episode, EpisodeSpec, ForcedLine, ReachableAction, ResourceClass, Touch
-from conjunct.plan.forced_effects import Effect, Known, new_effects, reached_network, told
+from conjunct.plan.forced_effects import Effect, Known, new_effects, shows, told
 from conjunct.reach.forcing import Edit, Forcing, Place, joined
 from conjunct.reach.forcing_package import PackageSources
 
@@ -243,8 +243,8 @@ class Forcer:
             if self._reached(line, ran, episode):
                 if episode.trace.undetermined:
                     line.reason = f"its run was no observation: {episode.trace.undetermined[0]}"
-                elif line.action.kind in _NETWORK and not reached_network(self.candidate, episode):
-                    line.reason = "its line ran, but nothing left"
+                elif not effects and not shows(self.candidate, episode, line.action):
+                    line.reason = f"its line ran, but {line.action.resource} was not reached"[:300]
                 else:
                     line.reached.append(episode)
                     line.effects = [self._placed(effect, line) for effect in effects]
@@ -355,7 +355,6 @@ class Forcer:
         return place in ran or (line is not None and self._reached(line, ran, episode))
 
 
-_NETWORK = frozenset({ActionKind.SEND, ActionKind.CONNECT, ActionKind.REMOTE_CODE})
 _PERSONAL = frozenset(
     {ResourceClass.SECRET, ResourceClass.PRIVATE, ResourceClass.HISTORY, ResourceClass.AGENT_CONFIGURATION,
      ResourceClass.AGENT_MEMORY}

@@ -11,6 +11,7 @@ from conjunct.model import (
     Episode,
     Finding,
     Layer,
+    ReachableAction,
     ResourceClass,
     Severity,
     Violation,
@@ -98,13 +99,26 @@ def _of_violation(violation: Violation) -> Effect:
     return Effect(violation.effect, violation.resource, violation.layer, kinds)
 
 
-def reached_network(candidate: str, episode: Episode) -> bool:
-    """Whether anything of the skill reached a host, or asked for one."""
-    kinds = (ActionKind.SEND, ActionKind.CONNECT, ActionKind.RESOLVE)
-    return any(
-        action.kind in kinds and action.completed and candidate in action.skills()
-        for action in episode.trace.actions
-    )
+def shows(candidate: str, episode: Episode, action: ReachableAction) -> bool:
+    """Whether a run shows what the source says of a line: this host was reached, this path looked at.
+
+    A copy that notices that it is one, and then does something harmless, shows nothing of the line.
+    """
+    mine = [one for one in episode.trace.actions if candidate in one.skills()]
+    if action.kind in _NETWORK:
+        host = bare_host(action.resource)
+        hosts = {bare_host(one.resource) for one in mine if one.kind in _REACHING and one.completed}
+        return host in hosts if host and "*" not in host else bool(hosts)
+    path = action.resource.removeprefix("~").removeprefix("$HOME")
+    if action.kind not in _ON_FILES or "/" not in path or "*" in path or "$" in path or path[:1] == "<":
+        return True
+    looked_at = {one.resource for one in mine} | {touch.path for touch in episode.trace.touches}
+    return any(one.endswith(path) or f"{path}/" in one for one in looked_at)
+
+
+_NETWORK = frozenset({ActionKind.SEND, ActionKind.CONNECT, ActionKind.REMOTE_CODE})
+_REACHING = frozenset({ActionKind.SEND, ActionKind.CONNECT, ActionKind.RESOLVE})
+_ON_FILES = frozenset({ActionKind.READ, ActionKind.WRITE, ActionKind.DELETE})
 
 
 def _sends(candidate: str, episode: Episode) -> list[Action]:
