@@ -107,6 +107,8 @@ def test_a_part_of_a_date_becomes_a_start(read, name: str, line: str, start: str
 def test_a_variable_has_the_values_on_its_lines(read) -> None:  # type: ignore[no-untyped-def]
     direct = read('import os\nif os.environ.get("STAGE") == "live": pass')
     assert dict(direct.variables)["STAGE"] == ("live",)
+    default = read('import os\nif os.environ.get("STAGE", "") == "live": pass')
+    assert dict(default.variables)["STAGE"] == ("live",)
     held = read('import os\nstage = os.getenv("STAGE")\nif stage == "live": pass')
     assert dict(held.variables)["STAGE"] == ("live",)
 

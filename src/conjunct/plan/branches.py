@@ -40,6 +40,8 @@ class Branches:
         self.varied: frozenset[FactorKind] = frozenset()
         """Factors, histories and neighbours apart, that have been varied in full somewhere."""
         self.truncated = False
+        self.rows: list[frozenset[str]] = []
+        """The presence array of the neutral context, where its run listed the folder."""
         self.generator = random.Random(f"{scope.seed}:{scope.candidate}")
 
     def of(self, episode: Episode, asked: frozenset[Question], *, fired: bool = False) -> list[Context]:
@@ -143,11 +145,20 @@ class Branches:
             sets.append(absent)
             if self._lists_in_full(context, first=EVERYTHING not in known):
                 sets += self._combinations(self._hinted(absent)) if not named else []
-                drawn = folder.listed_sets(sorted(absent), self.generator)
+                drawn = self._drawn(context, absent)
         children = self._with_sets(context, sets)
         sampled = [child for child in self._with_sets(context, drawn) if child not in children]
         self.sampled.update(child for child in sampled if len(child.co_skills) < len(scope.neighbours))
         return [*children, *sampled]
+
+    def _drawn(self, context: Context, absent: frozenset[str]) -> list[frozenset[str]]:
+        """Sets for a listed folder beside nothing and everything: presence array, sizes as deployed."""
+        shuffled = sorted(absent)
+        self.generator.shuffle(shuffled)
+        rows = folder.presence_array(shuffled)
+        if context == Context(horizon=self.scope.horizon):
+            self.rows = rows
+        return [*rows, *folder.sizes_as_deployed(shuffled)]
 
     def _lists_in_full(self, context: Context, *, first: bool) -> bool:
         """Whether the sets of a listed folder are tried here, and not only nothing and everything.

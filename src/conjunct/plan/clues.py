@@ -32,7 +32,7 @@ LONGEST_LINE = 1000
 """Characters of one line that are read: minified code has one line."""
 
 _STRING = re.compile(
-    r"(?<![\w\\])(?:[rbuf]{0,2})(?:'((?:[^'\\\n]|\\.){1,80})'|\"((?:[^\"\\\n]|\\.){1,80})\")"
+    r"(?<![\w\\])(?:[rbuf]{0,2})(?:'((?:[^'\\\n]|\\.){0,80})'|\"((?:[^\"\\\n]|\\.){0,80})\")"
 )
 _COMPARES = re.compile(
     r"[=!]=|=~|\bin\b|\bcase\b|\bgrep\b|\bany\(|\ball\(|-(?:eq|ne|ge|gt|le|lt)\b|\[\[? .* =|"
@@ -198,7 +198,7 @@ class _Source:
 
 
 def _strings(text: str) -> list[str]:
-    return [one or other for one, other in _STRING.findall(text)]
+    return [one or other for one, other in _STRING.findall(text) if one or other]
 
 
 def _bracketed(text: str, start: int) -> str:

@@ -29,6 +29,8 @@ __all__ = ["ALL_PHRASINGS", "COVERAGE", "Exploration", "Plan", "Scope", "explore
 
 MOST_MIXED = 12
 """Rows of the covering array over the touched factors that are run beyond what the tree ran."""
+MOST_LISTED = 64
+"""The same where the folder was listed: each row of the presence array meets each level of the others."""
 MOST_TOPICS = 40
 """Words of the source that the task inputs speak of in one run."""
 DRAWS = 4
@@ -253,12 +255,13 @@ class _Tree:
             if (row := _row(context, factors)) and _context(self.neutral(), row) == context
         ]
         rows = covering_rows(factors, done=done)
-        if len(rows) > MOST_MIXED:
+        most = MOST_LISTED if self.branches.rows else MOST_MIXED
+        if len(rows) > most:
             self.found.assumptions.append(
-                f"{len(rows) - MOST_MIXED} combinations of levels of two touched factors "
+                f"{len(rows) - most} combinations of levels of two touched factors "
                 f"({', '.join(factors)}) were not run together"
             )
-        return [self.spec(self.primary, _context(self.neutral(), row)) for row in rows[:MOST_MIXED]]
+        return [self.spec(self.primary, _context(self.neutral(), row)) for row in rows[:most]]
 
     def _touched_levels(self, asked: frozenset[Question]) -> dict[str, list[_Level]]:
         scope, base = self.scope, self.neutral()
@@ -273,7 +276,8 @@ class _Tree:
         named = {skill for skill in ids if skill in scope.neighbours}
         whole = scope.neighbours if EVERYTHING in present else tuple(filter(None, named))
         if whole:
-            found["co_skills"] = [((),), (tuple(sorted(whole)),)]
+            rows = [tuple(sorted(row)) for row in self.branches.rows]
+            found["co_skills"] = [((),), (tuple(sorted(whole)),), *((row,) for row in rows)]
         if FactorKind.CLOCK in kinds:
             found["clock"] = [(level,) for level in (NEUTRAL, *self.branches.clocks())]
         if FactorKind.NETWORK in kinds:

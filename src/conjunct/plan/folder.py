@@ -14,7 +14,6 @@ neighbours. Sets of 3, 8 and 20 are what users install; a condition on the *size
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Iterable, Sequence
 from math import comb
 
@@ -64,19 +63,7 @@ def presence_array(names: Sequence[str]) -> Sets:
     return list(dict.fromkeys(frozenset(row) for row in present if row))
 
 
-def listed_sets(names: Sequence[str], generator: random.Random) -> Sets:
-    """Installed sets for a folder that was listed, beside nothing; everything comes first."""
-    known = list(names)
-    if not known:
-        return []
-    generator.shuffle(known)
-    sets: dict[frozenset[str], None] = {frozenset(known): None}
-    sets.update(dict.fromkeys(presence_array(known)))
-    sets.update(dict.fromkeys(_sizes_as_deployed(known)))
-    return list(sets)
-
-
-def _sizes_as_deployed(shuffled: Sequence[str]) -> Sets:
+def sizes_as_deployed(shuffled: Sequence[str]) -> Sets:
     """Small sets: each neighbour in one where that is affordable, else one set of each size."""
     sizes = [size for size in DEPLOYED_SIZES if size < len(shuffled)]
     found = [frozenset(shuffled[:size]) for size in sizes]
