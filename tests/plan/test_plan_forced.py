@@ -160,6 +160,15 @@ def test_a_copy_that_does_something_else_than_its_source_says_resolves_nothing(t
     assert "http://x.test was not reached" in done.lines[0].detail
 
 
+def test_a_broken_run_is_made_again(tmp_path: Path) -> None:
+    runs = [episode(), episode(send("x.test:80"), lines=(1, 5))]
+    broken = replace(runs[0], trace=Trace(undetermined=("the world broke",)))
+    given = iter([broken, runs[1]])
+    done = forced(tmp_path, lambda _: next(given), SEND)
+    assert [one.outcome for one in done.lines] == ["effect"]
+    assert done.runs == 2
+
+
 def test_a_read_that_never_ran_beside_the_send_stays_open(tmp_path: Path) -> None:
     done = forced(tmp_path, lambda _: episode(lines=(1, 3)), READ, SEND)
     assert [one.outcome for one in done.lines] == ["not forced", "not forced"]

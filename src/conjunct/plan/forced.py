@@ -240,10 +240,12 @@ class Forcer:
         effects = new_effects(self.candidate, episode, self.known, self.undeclared)
         for line in group:
             line.tries += 1
+            if episode.trace.undetermined:
+                # Ours or its, a broken run tells nothing of the line: the same copy is run again.
+                line.reason = f"its run was no observation: {episode.trace.undetermined[0]}"[:300]
+                continue
             if self._reached(line, ran, episode):
-                if episode.trace.undetermined:
-                    line.reason = f"its run was no observation: {episode.trace.undetermined[0]}"
-                elif not effects and not shows(self.candidate, episode, line.action):
+                if not effects and not shows(self.candidate, episode, line.action):
                     line.reason = f"its line ran, but {line.action.resource} was not reached"[:300]
                 else:
                     line.reached.append(episode)
