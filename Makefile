@@ -46,6 +46,9 @@ format: .venv/ready
 
 bench: setup
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/conjunct bench gates --batches 2 --workers 2 --results .bench
+	@$(BIN)/conjunct bench power --batches 3 --workers 2 --results .bench
+	@$(BIN)/conjunct bench report --results .bench --page .bench/benchmarks.md --no-plots
 
 lock: .venv/ready
 	@$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \

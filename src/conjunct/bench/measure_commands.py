@@ -82,6 +82,7 @@ def gates(
 
 
 @click.command()
+@click.option("--part", "parts", multiple=True, metavar="NAME", help="`order 1` to `order 3`, `calibration`.")
 @click.option(
     "--batches",
     type=click.IntRange(1),
@@ -95,23 +96,20 @@ def gates(
 @seed_option
 @workers_option
 @results_option
-def power(batches: int, skills: int, seed: int, workers: int, results: Path) -> None:
+def power(parts: tuple[str, ...], batches: int, skills: int, seed: int, workers: int, results: Path) -> None:
     """Smallest trigger rate found with 90 % power against budget, and whether stated rates hold.
 
     Triggers of known rates are planted, for each order and depth. Those planted at exactly the rate that the
     coverage statement says this budget could have seen must be missed no more often than it says.
     """
     one_thread_each()
-    from conjunct.bench.power import ORDERS, calibration, power_curve
+    from conjunct.bench.power import PARTS, measure_power
     from conjunct.bench.results import record_part
 
-    path = results / "power.json"
-    common = {"batches": batches, "seed": seed, "skills": skills, "workers": workers}
-    for order in ORDERS:
-        record_part(path, order, power_curve(order, **common))
-        click.echo(f"{order}: {batches} batches")
-    record_part(path, "calibration", calibration(**common))
-    click.echo(f"calibration: {batches} batches")
+    for name in parts or PARTS:
+        part = measure_power(name, batches=batches, seed=seed, skills=skills, workers=workers)
+        record_part(results / "power.json", name, part)
+        click.echo(f"{name}: {batches} batches, {part['processor_seconds']} s of processor time")
 
 
 @click.command()

@@ -135,13 +135,13 @@ def cost(gates: Results) -> Figure | None:
             color=INK,
         )
     axes.set_xscale("log")
-    axes.set_xlim(1e3, 6e7)
+    axes.set_xlim(6e2, 6e7)
     axes.set_ylim(-0.03, 1.05)
     _counts(axes)
     axes.set_xlabel("episodes in one batch of 1,200 skills")
     axes.set_ylabel("planted triggers found")
-    axes.set_title("What a find costs (marks: other gates, reference mix, byte-exact evidence)")
-    axes.legend(loc="center right", fontsize=8.5)
+    axes.set_title("What a find costs; marks: other gates, reference mix, byte-exact")
+    axes.legend(loc="lower right", fontsize=8.5, bbox_to_anchor=(1.0, 0.06))
     return figure
 
 
@@ -237,7 +237,7 @@ def orders(gates: Results) -> Figure | None:
         before = name
         low, high = told["wilson"]
         axes.plot([low, high], [y, y], color=colours[name], lw=3, alpha=0.35, solid_capstyle="round")
-        axes.plot(told["rate"], y, "o", color=colours[name], ms=5)
+        axes.plot(told["rate"], y, "o", color=colours[name], ms=5, clip_on=False, zorder=4)
         axes.text(1.02, y, f"{told['hits']} of {told['of']}", va="center", fontsize=8, color=INK)
         places.append(y)
         labels.append(label)
@@ -280,11 +280,13 @@ def power_curves(power: Results) -> Figure | None:
         axes.minorticks_off()
         axes.set_xticks([5_000, 10_000, 20_000, 40_000, 60_000])
         _counts(axes)
-        axes.legend(loc="lower left", fontsize=8, bbox_to_anchor=(0.0, 0.08))
+        axes.legend(loc="lower left", fontsize=8, bbox_to_anchor=(0.0, 0.14))
     left.set_ylabel("smallest firing rate found with 90 % power")
     left.set_title("By order")
     right.set_title("Order 2, by depth")
-    left.text(5_200, 0.073, "margin: smaller effects are no findings", fontsize=7.5, color=INK, va="center")
+    right.text(
+        60_000, 0.072, "margin: smaller effects are no findings", fontsize=7.5, ha="right", va="center"
+    )
     return figure
 
 

@@ -20,6 +20,7 @@ from conjunct.bench.catalogue import each
 from conjunct.bench.gates import Planted, drive, judged
 from conjunct.bench.results import processor_seconds, rate
 from conjunct.delta.pooled import PooledSearch
+from conjunct.errors import UsageError
 from conjunct.plan.pools import PoolScope
 
 POWER = 0.9
@@ -121,6 +122,18 @@ def interval_of_smallest(
 def expected_rate(exposure: float, *, power: float = POWER) -> float:
     """The rate that `exposure` clean looks find with `power`: exp(-exposure·rate) are missed; at most 1."""
     return min(1.0, -math.log(1.0 - power) / max(exposure, 1e-9))
+
+
+PARTS = (*ORDERS, "calibration")
+
+
+def measure_power(name: str, *, batches: int, seed: int, skills: int, workers: int) -> dict[str, Any]:
+    """One part of the power results. Raises `UsageError` for an unknown name."""
+    if name not in PARTS:
+        raise UsageError(f"nothing to measure is called {name!r}; there are: {', '.join(PARTS)}")
+    if name == "calibration":
+        return calibration(batches=batches, seed=seed, skills=skills, workers=workers)
+    return power_curve(name, batches=batches, seed=seed, skills=skills, workers=workers)
 
 
 def power_curve(order: str, *, batches: int, seed: int, skills: int, workers: int) -> dict[str, Any]:

@@ -221,19 +221,20 @@ def power_table(power: Results) -> str:
                 )
                 for p in points
             )
-            rows.append(f"| {name} | {depth} | {points[-1]['of']} | {told} |")
-    return _table("| order | depth | planted | episodes → smallest rate (90 % interval) |", rows)
+            rows.append(f"| {name} | {depth} | {part['skills']:,} | {points[-1]['of']} | {told} |")
+    return _table("| order | depth | skills | planted | episodes → smallest rate (90 % interval) |", rows)
 
 
 def calibration_table(power: Results) -> str:
     """Stated rates and what was missed."""
-    points = power.get("calibration", {}).get("points", ())
+    part = power.get("calibration", {})
+    points = part.get("points", ())
     rows = [
-        f"| {p['episodes'] / 1000:g}k | {p['stated']:.3f} | {p['unseen']['of']} | {interval(p['unseen'])} "
-        f"| {interval(p['missed'])} |"
+        f"| {part['skills']:,} | {p['episodes'] / 1000:g}k | {p['stated']:.3f} | {p['unseen']['of']} "
+        f"| {interval(p['unseen'])} | {interval(p['missed'])} |"
         for p in points
     ]
-    return _table("| budget | stated rate | planted | in no pool that fired | not confirmed |", rows)
+    return _table("| skills | budget | stated rate | planted | in no pool that fired | not confirmed |", rows)
 
 
 def registry_table(gates: Results) -> str:
@@ -267,9 +268,10 @@ def commands(gates: Results, power: Results) -> str:
         lines.append(
             f'conjunct bench gates --part "{base}" --batches {part["asked"]} --seed {part["seeds"][0]}{size}'
         )
-    for part in list(power.values())[:1]:
+    for name, part in power.items():
         lines.append(
-            f"conjunct bench power --batches {part['seeds'][1] - part['seeds'][0]} --seed {part['seeds'][0]}"
+            f'conjunct bench power --part "{name}" --batches {part["seeds"][1] - part["seeds"][0]} '
+            f"--seed {part['seeds'][0]}" + ("" if part["skills"] == 1200 else f" --skills {part['skills']}")
         )
     return "\n".join([*lines, "conjunct bench report"])
 
