@@ -182,7 +182,9 @@ def _incomplete(evidence: Evidence) -> list[str]:
         reasons.append("never activated: no request made the agent act on this skill")
     if evidence.coverage.unexplored and evidence.sensitive_reach:
         kinds = ", ".join(sorted({str(kind) for kind in evidence.sensitive_reach}))
-        remedy = "--budget" if evidence.coverage.left_out else "most_episodes in the admission policy"
+        remedy = "most_episodes in the admission policy"
+        if evidence.coverage.left_out:
+            remedy = f"--budget, or {remedy} where that was spent"
         reasons.append(
             f"{evidence.coverage.unexplored} touched contexts were not run while the skill can {kinds}; "
             f"raise {remedy}"
