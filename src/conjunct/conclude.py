@@ -193,7 +193,9 @@ def places_that_worked(setting: Setting, results: Results) -> frozenset[tuple[st
 
 def _unforced(forced: Forced) -> list[str]:
     return [
-        f"{one.file}:{one.line} not forced: {one.detail}" for one in forced.lines if one.outcome == "not forced"
+        f"{one.file}:{one.line} not forced: {one.detail}"
+        for one in forced.lines
+        if one.outcome == "not forced"
     ]
 
 
