@@ -19,7 +19,7 @@ from soundness.guards import LOOKS, Look
 from soundness.recipes import Recipe, recipe, write_registry
 
 SEED = int(os.environ.get("CONJUNCT_SEED") or 1)
-COMMANDS = 6
+COMMANDS = 8
 FOUND_WRONG_ONCE = ("time-of-a-folder", "order-of-a-folder", "folder-change-time")
 """Tests that earlier versions of the memo or the world answered wrongly."""
 

@@ -227,7 +227,7 @@ class WorldFiles:
         # In the order in which things were made, which a listing shows: it has to be so again after a replay.
         for path in (*sorted(set(before) - set(after)), *after):
             old, new = before.get(path, self._base.get(path)), after.get(path)
-            if path in before and path in after and old == new:
+            if (path in before and path in after and old == new) or self.is_place(path):
                 continue
             if new is None or _replaced(old, new) or (new.hides and not (old and old.hides)):
                 removals.append(FileEffect(path, EffectKind.DELETED))
