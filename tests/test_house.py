@@ -29,6 +29,7 @@ ORDER = (
     "cut",
     "conclude",
     "forced",
+    "pooling",
     "vetting",
     "record",
     "vet",
