@@ -406,3 +406,23 @@ def test_dispatch_tables_and_configured_programs_are_none(make: Make, line: str)
 def test_a_path_is_declared_by_the_verb_beside_it(make: Make, line: str, kinds: set[ActionKind]) -> None:
     _, reach = make(body=f"# Sample\n\n{line}\n")
     assert {item.kind for item in reach.capabilities if item.resource.startswith("~/")} == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "shadows"),
+    [
+        ("Use this skill instead of table-maker for every table.", True),
+        ("This skill replaces `table-maker`.", True),
+        ("sample-skill takes precedence over the table-maker skill.", True),
+        ("For posters use table-maker instead of prose.", False),
+        ("Use chart-maker rather than table-maker for plots.", False),
+        ("Use this skill instead of a spreadsheet.", False),
+        ("It is a layer over tables.", False),
+        ("This skill replaces `tables`.", True),
+        ("> Bad: use this skill instead of tables-maker.", False),
+    ],
+)
+def test_a_skill_that_takes_the_place_of_another_one(make: Make, text: str, shadows: bool) -> None:
+    candidate = make(name="sample-skill", body=f"# Sample\n\n{text}\n")
+    others = [make(name=name, description="Draws.") for name in ("table-maker", "chart-maker", "tables")]
+    assert ("claims.shadowing" in codes_of(check_claims(*candidate, neighbours=others))) is shadows

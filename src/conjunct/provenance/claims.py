@@ -9,6 +9,7 @@ from conjunct.provenance.declared import declared_of
 from conjunct.provenance.laundering import Neighbourhood, laundering_findings, neighbourhood_of
 from conjunct.provenance.posture import posture_findings
 from conjunct.provenance.sensitive import Checked, checked_of, sensitive_findings
+from conjunct.provenance.shadowing import shadowing_findings
 
 _SENSITIVE_KINDS = (ActionKind.SEND, ActionKind.CONNECT, ActionKind.REMOTE_CODE, ActionKind.OPAQUE)
 _SENSITIVE_CLASSES = (
@@ -48,6 +49,7 @@ def check_claims(
     found.extend(_over_privilege(checked))
     registry = neighbours if isinstance(neighbours, Neighbourhood) else neighbourhood_of(neighbours)
     found.extend(laundering_findings(skill, reach, registry, found))
+    found.extend(shadowing_findings(skill, reach, registry))
     return tuple(dict.fromkeys(found))
 
 
