@@ -31,13 +31,27 @@ def peers_table(recorded: Mapping[str, Any]) -> str:
     for tool in recorded["built"]["tools"]:
         cells = [_cell([p for p in recorded[of]["tools"][tool] if chosen(p)]) for of, _, chosen in columns]
         lines.append(f"| {tool.replace('==', ' ')} | " + " | ".join(cells) + " |")
+    public = recorded["public"]
+    lines += [
+        "",
+        f"On {public['set']}:",
+        "",
+        "| tool | malicious flagged | benign flagged |",
+        "|---" * 3 + "|",
+    ]
+    for tool, counts in public["tools"].items():
+        cells = [_rate(*counts[kind]) for kind in ("harmful", "benign")]
+        lines.append(f"| {tool.replace('==', ' ')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def _cell(packages: Sequence[Package]) -> str:
-    hits = sum(package["verdict"] in FLAGGED for package in packages)
-    low, high = wilson_interval(hits, len(packages))
-    return f"{hits} of {len(packages)} [{low:.2f}, {high:.2f}]"
+    return _rate(sum(package["verdict"] in FLAGGED for package in packages), len(packages))
+
+
+def _rate(hits: int, runs: int) -> str:
+    low, high = wilson_interval(hits, runs)
+    return f"{hits} of {runs} [{low:.2f}, {high:.2f}]"
 
 
 def with_table(page: str, table: str) -> str:
