@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from conjunct.model import ActionKind, Finding, Layer, ReachSet, ResourceClass, Severity, Skill
+from conjunct.provenance.checked import Checked, checked_of
 from conjunct.provenance.declared import declared_of
 from conjunct.provenance.laundering import Neighbourhood, laundering_findings, neighbourhood_of
 from conjunct.provenance.posture import posture_findings
-from conjunct.provenance.sensitive import Checked, checked_of, sensitive_findings
+from conjunct.provenance.sensitive import sensitive_findings
 from conjunct.provenance.shadowing import shadowing_findings
 
 _SENSITIVE_KINDS = (ActionKind.SEND, ActionKind.CONNECT, ActionKind.REMOTE_CODE, ActionKind.OPAQUE)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from conjunct.model import ActionKind, ReachableAction, ReachSet, ResourceClass, Severity, Skill
+from conjunct.provenance.checked import checked_of
 from conjunct.provenance.claims import is_sensitive
 from conjunct.provenance.declared import Declared, declared_of, is_network
-from conjunct.provenance.sensitive import checked_of, sensitive_findings
+from conjunct.provenance.sensitive import sensitive_findings
 from conjunct.reach.resources import is_drop_host, is_registry
 
 _CODE = frozenset({"python", "shell", "javascript"})

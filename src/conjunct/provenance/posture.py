@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from conjunct.model import ActionKind, Finding, ReachableAction, ResourceClass, Severity
+from conjunct.provenance.checked import Checked
 from conjunct.provenance.declared import is_network
-from conjunct.provenance.sensitive import Checked
 
 _SURE = 0.8
 _CONSEQUENCE = re.compile(

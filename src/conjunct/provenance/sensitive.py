@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 from conjunct.model import (
     ActionKind,
     Finding,
     Layer,
     ReachableAction,
-    ReachSet,
     ResourceClass,
     Severity,
-    Skill,
 )
-from conjunct.provenance.declared import Declared, denied_network, is_network
+from conjunct.provenance.checked import PERSONAL, SURE, Checked
+from conjunct.provenance.declared import is_network
+from conjunct.provenance.destinations import (
+    body_destination_findings,
+    denied_findings,
+    network_findings,
+    payee_findings,
+)
 from conjunct.reach.credentials import audience_of
-from conjunct.reach.payees import PAYEE
 from conjunct.reach.resources import (
     bare_host,
     host_matches,
-    is_drop_host,
     is_registry,
     repository_of,
 )
 
-_SURE = 0.6
-"""Confidence from which an action leads to more than a note."""
-
 _SHOWN = 12
 """Findings of one code per skill: the first ones by file and line; a count stands for the rest."""
-
-_PLACEHOLDER = re.compile(r"\b(?:your|my|company|domain|host|acme|org|server)[\w-]*\.", re.IGNORECASE)
-"""Hosts that stand for the reader's own."""
 
 _SAMPLE_OWNER = re.compile(r"(?:user|username|owner|org|organization|your[\w-]*|my[\w-]*|\*)/", re.IGNORECASE)
 
@@ -64,55 +59,6 @@ _KEPT_FROM_DELETION = (
     ResourceClass.HISTORY,
     ResourceClass.SECRET,
 )
-_PERSONAL = (
-    ResourceClass.PRIVATE,
-    ResourceClass.HISTORY,
-    ResourceClass.AGENT_CONFIGURATION,
-    ResourceClass.CONVERSATION,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One skill as the rules see it: mentions left out, lines that ran known."""
-
-    skill: Skill
-    reach: ReachSet
-    declared: Declared
-    actions: tuple[ReachableAction, ...]
-    exercised: frozenset[tuple[str, int]]
-
-    def finding(
-        self,
-        code: str,
-        message: str,
-        action: ReachableAction,
-        severity: Severity,
-        question: str | None = None,
-    ) -> Finding:
-        """A finding at an action; a line that ran is judged by what it did, so it is a note here."""
-        ran = (action.file, action.line) in self.exercised
-        if ran and severity is Severity.REVIEW and code != "claims.remote-code":
-            severity, question = Severity.NOTE, None
-        under = f", only if {action.guards[-1].text}" if action.guards else ""
-        return Finding(
-            skill=self.skill.id,
-            layer=Layer.CLAIMS,
-            code=code,
-            message=f"{message} ({action.file}:{action.line}{under})",
-            severity=severity,
-            file=action.file,
-            line=action.line,
-            question=question if severity is Severity.REVIEW else None,
-        )
-
-
-def checked_of(
-    skill: Skill, reach: ReachSet, declared: Declared, exercised: Collection[tuple[str, int]] | None
-) -> Checked:
-    """What the rules look at: everything reachable that is not merely mentioned."""
-    actions = tuple(action for action in reach.actions if not action.mention)
-    return Checked(skill, reach, declared, actions, frozenset(exercised or ()))
 
 
 def sensitive_findings(checked: Checked) -> list[Finding]:
@@ -190,7 +136,7 @@ def _secret_flow(checked: Checked) -> Iterator[Finding]:
                 "claims.secret-flow",
                 f"reads {secret.resource} and reaches {place}, neither of which the text names",
                 secret,
-                Severity.REVIEW if min(secret.confidence, target.confidence) >= _SURE else Severity.NOTE,
+                Severity.REVIEW if min(secret.confidence, target.confidence) >= SURE else Severity.NOTE,
                 f"May it read {secret.resource} and reach {place}?",
             )
         elif named is None:
@@ -218,7 +164,7 @@ def _private_flow(checked: Checked) -> Iterator[Finding]:
     reads = [
         item
         for item in checked.actions
-        if item.kind is ActionKind.READ and item.resource_class in _PERSONAL and item.confidence >= _SURE
+        if item.kind is ActionKind.READ and item.resource_class in PERSONAL and item.confidence >= SURE
     ]
     sends = [
         item
@@ -236,131 +182,6 @@ def _private_flow(checked: Checked) -> Iterator[Finding]:
             )
 
 
-def _denied(checked: Checked) -> Iterator[Finding]:
-    """The description says that nothing goes over the network, and code does."""
-    denial = denied_network(checked.skill.declaration.description)
-    if denial is None:
-        return
-    for action in checked.actions:
-        if not is_network(action) or action.source == "prose" or is_registry(action.resource):
-            continue
-        yield checked.finding(
-            "claims.denied",
-            f"reaches {action.resource} although the description says `{denial}`",
-            action,
-            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
-            f"May it reach {bare_host(action.resource)} although it says `{denial}`?",
-        )
-        return
-
-
-def _network(checked: Checked) -> Iterator[Finding]:
-    declared = checked.declared
-    told: set[tuple[str, str]] = set()
-    for action in checked.actions:
-        if not is_network(action) or is_registry(action.resource):
-            continue
-        host = bare_host(action.resource)
-        if (host, action.kind) in told:
-            continue
-        told.add((host, action.kind))
-        in_prose = action.source == "prose"
-        if is_drop_host(host) or _is_public_address(host):
-            if not declared.describes_host(host) and action.confidence >= _SURE:
-                yield checked.finding(
-                    "claims.drop-host",
-                    f"reaches {action.resource}, where anybody can collect or serve anything",
-                    action,
-                    Severity.REVIEW,
-                    f"May it reach {host}?",
-                )
-            continue
-        if declared.host(action.resource) is not None or declared.describes_host(host):
-            continue
-        in_general = declared.covers(action.kind, ResourceClass.NETWORK) or (
-            action.kind is ActionKind.CONNECT and declared.covers(ActionKind.SEND, ResourceClass.NETWORK)
-        )
-        fixed_send = action.kind is ActionKind.SEND and not in_prose and "*" not in host
-        expected = (ActionKind.SEND, ResourceClass.NETWORK) in declared.described
-        if in_general and (expected or not fixed_send):
-            yield checked.finding(
-                "claims.host-not-named",
-                f"reaches {action.resource}, which no text names",
-                action,
-                Severity.NOTE,
-            )
-        elif action.kind is ActionKind.SEND and not in_prose:
-            sure = action.confidence >= _SURE
-            yield checked.finding(
-                "claims.undeclared-send",
-                f"sends to {action.resource}, which no text names; the description speaks of no sending",
-                action,
-                Severity.REVIEW if sure else Severity.NOTE,
-                f"May it send data to {host}?",
-            )
-        else:
-            yield checked.finding(
-                "claims.undeclared-connect",
-                f"connects to {action.resource}, and nothing in the text speaks of the network",
-                action,
-                Severity.NOTE,
-            )
-
-
-def _body_destination(checked: Checked) -> Iterator[Finding]:
-    """Prose that orders data to a host which neither name nor description lead a reader to expect."""
-    personal = {
-        (item.file, item.line)
-        for item in checked.actions
-        if item.source == "prose"
-        and item.kind is ActionKind.READ
-        and item.resource_class in (*_PERSONAL, ResourceClass.SECRET)
-    }
-    for action in checked.actions:
-        if action.kind is not ActionKind.SEND or action.source != "prose" or not is_network(action):
-            continue
-        host = bare_host(action.resource)
-        if "*" in host or "." not in host or is_drop_host(host) or action.confidence < _SURE:
-            continue
-        if checked.declared.describes_host(host):
-            continue
-        if (action.file, action.line) in personal:
-            yield checked.finding(
-                "claims.body-destination",
-                f"orders private data or credentials to be sent to {action.resource}",
-                action,
-                Severity.REVIEW,
-                f"May it send private data to {host}?",
-            )
-        elif (ActionKind.SEND, ResourceClass.NETWORK) not in checked.declared.described:
-            in_manifest = action.file == checked.skill.manifest and not _PLACEHOLDER.search(host)
-            yield checked.finding(
-                "claims.body-destination",
-                f"orders data to be sent to {action.resource}; the description does not speak of sending",
-                action,
-                Severity.REVIEW if in_manifest else Severity.NOTE,
-                f"May it send data to {host}?",
-            )
-
-
-def _payee(checked: Checked) -> Iterator[Finding]:
-    """Money that the text sends to an account which neither name nor description lead a reader to expect."""
-    described = checked.skill.declaration.description.replace(" ", "").lower()
-    for action in checked.actions:
-        if action.kind is not ActionKind.SEND or not action.resource.startswith(PAYEE):
-            continue
-        payee = action.resource.removeprefix(PAYEE)
-        if payee.lower() in described:
-            continue
-        yield checked.finding(
-            "claims.payee",
-            f"gives {payee} as the one to pay; the description does not name it",
-            action,
-            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
-            f"May it have money sent to {payee}?",
-        )
-
-
 def _standing(checked: Checked) -> Iterator[Finding]:
     """What stays behind: configuration, memory, other skills, schedules, start-up files."""
     for action in checked.actions:
@@ -374,7 +195,7 @@ def _standing(checked: Checked) -> Iterator[Finding]:
             code,
             f"changes {what} ({action.resource}), which the text does not speak of",
             action,
-            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
+            Severity.REVIEW if action.confidence >= SURE else Severity.NOTE,
             f"May it change {action.resource}?",
         )
 
@@ -392,7 +213,7 @@ def _deletion(checked: Checked) -> Iterator[Finding]:
             "claims.deletion",
             f"deletes {action.resource}, outside workspace and own files",
             action,
-            Severity.REVIEW if action.confidence >= _SURE else Severity.NOTE,
+            Severity.REVIEW if action.confidence >= SURE else Severity.NOTE,
             f"May it delete {action.resource}?",
         )
 
@@ -449,21 +270,14 @@ def _install(checked: Checked) -> Iterator[Finding]:
             )
 
 
-def _is_public_address(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_global
-    except ValueError:
-        return False
-
-
 _RULES: tuple[Callable[[Checked], Iterator[Finding]], ...] = (
     _remote_code,
     _secret_flow,
     _private_flow,
-    _denied,
-    _network,
-    _body_destination,
-    _payee,
+    denied_findings,
+    network_findings,
+    body_destination_findings,
+    payee_findings,
     _standing,
     _deletion,
     _opaque,

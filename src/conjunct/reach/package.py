@@ -21,10 +21,11 @@ from conjunct.reach.containers import (
     members,
 )
 from conjunct.reach.documents import read_document_member, read_macros, read_pdf
+from conjunct.reach.foreign_fetch import read_foreign_fetch
 from conjunct.reach.found import Place, Sightings
 from conjunct.reach.javascript import read_javascript
 from conjunct.reach.python import read_python
-from conjunct.reach.shell import read_foreign_fetch, read_shell
+from conjunct.reach.shell import read_shell
 from conjunct.skills import language_of
 from conjunct.skills.notes import printable
 

@@ -7,8 +7,9 @@ import re
 from conjunct.model import ActionKind, Compilation, Directive, DirectiveKind, Guard, ResourceClass
 from conjunct.reach import resources
 from conjunct.reach.commands import URL, Downloads
+from conjunct.reach.foreign_fetch import read_foreign_fetch
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
-from conjunct.reach.shell import read_foreign_fetch, read_shell
+from conjunct.reach.shell import read_shell
 
 _KIND_OF = {
     **dict.fromkeys(("send", "upload", "post", "share", "email", "push", "deploy", "pay"), ActionKind.SEND),

@@ -22,6 +22,7 @@ from conjunct.reach.commands import (
     remote_code,
     unwrap,
 )
+from conjunct.reach.foreign_fetch import read_foreign_fetch
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
 
 LARGEST = 256 * 1024
@@ -395,26 +396,6 @@ _HANDLERS: dict[str, Callable[[_Walk, Node, tuple[Guard, ...]], _Inner | None]] 
     "pipeline": _Walk.pipeline,
     "command": _Walk.command,
 }
-
-
-def read_foreign_fetch(text: str, place: Place, seen: Sightings) -> None:
-    """PowerShell and other one-liners that download and run: no grammar, one bounded look per line."""
-    for number, line in enumerate(text.splitlines()):
-        if len(line) > 4000 or not _DOWNLOADS.search(line) or not _EXECUTES.search(line):
-            continue
-        url = _ANY_URL.search(line)
-        remote_code(url.group(0) if url else UNKNOWN, place.at(place.line + number), seen, 0.9)
-
-
-_DOWNLOADS = re.compile(
-    r"\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|downloadfile|net\.webclient|open-uri|"
-    r"LWP::Simple|curl|wget|start-bitstransfer)\b",
-    re.IGNORECASE,
-)
-_EXECUTES = re.compile(
-    r"\b(?:iex|invoke-expression|eval|system|exec|start-process|do shell script)\b", re.IGNORECASE
-)
-_ANY_URL = re.compile(r"https?://[^\s'\"<>|;)`\\]+", re.IGNORECASE)
 
 
 def _descend(node: Node, kinds: tuple[str, ...]) -> Iterator[Node]:
