@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conjunct.model import Compilation, Declaration, Directive, DirectiveKind, Skill
-from conjunct.reach.commands import Downloads, list_command
+from conjunct.reach.commands import list_command
+from conjunct.reach.downloads import Downloads
 from conjunct.reach.found import MOST_ACTIONS, Place, Sightings
 from conjunct.reach.javascript import read_javascript
 from conjunct.reach.package import read_pending

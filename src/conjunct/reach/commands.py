@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources as package_files
 from itertools import pairwise
@@ -15,6 +14,7 @@ import yaml
 
 from conjunct.model import ActionKind, ResourceClass
 from conjunct.reach import resources
+from conjunct.reach.downloads import Downloads, plain_path
 from conjunct.reach.found import UNKNOWN, Place, Sightings
 
 URL = re.compile(r"(?:https?|ftp|git|ssh|wss?)://[^\s'\"<>|;)`\\]+", re.IGNORECASE)
@@ -43,34 +43,6 @@ _METHODS = {"POST", "PUT", "PATCH"}
 _FETCHED_CODE = re.compile(
     r"\.(?:sh|bash|py|js|mjs|ps1|rb|pl|exe|msi|pkg|dmg|run|bin|AppImage|jar)$", re.IGNORECASE
 )
-
-
-@dataclass(slots=True)
-class Downloads:
-    """Files and folders that earlier commands of the same text fetched: running them is remote code."""
-
-    origin: dict[str, str] = field(default_factory=dict)
-    folder: str = ""
-    """Folder a `cd` went into, where it was fetched."""
-
-    def remember(self, name: str, url: str) -> None:
-        """`name` now holds what came from `url`."""
-        if name and name not in (UNKNOWN, "-", "/dev/null") and len(self.origin) < 200:
-            self.origin[_plain(name)] = url
-
-    def source_of(self, path: str) -> str | None:
-        """The URL that `path` came from, or `None`."""
-        name = _plain(path)
-        if name in self.origin:
-            return self.origin[name]
-        first = name.split("/", 1)[0]
-        if "/" in name and first in self.origin:
-            return self.origin[first]
-        return None
-
-    def here(self) -> str | None:
-        """The URL the current folder was fetched from, or `None`."""
-        return self.origin.get(self.folder) if self.folder else None
 
 
 @lru_cache(maxsize=1)
@@ -193,7 +165,7 @@ def remote_code(url: str, place: Place, seen: Sightings, sure: float = 1.0) -> N
 
 
 def _change_folder(rest: Sequence[str], downloads: Downloads) -> None:
-    target = _plain(rest[0]) if rest else ""
+    target = plain_path(rest[0]) if rest else ""
     inside = downloads.folder and not target.startswith(("..", "~", "/", "-"))
     if target in downloads.origin:
         downloads.folder = target
@@ -398,7 +370,3 @@ def _run_file(
             seen.path(place, ActionKind.EXEC, path)
     if name == "make" and (origin := downloads.here()):
         remote_code(origin, place, seen, 0.8)
-
-
-def _plain(path: str) -> str:
-    return path.removeprefix("./").rstrip("/")

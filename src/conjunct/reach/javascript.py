@@ -17,7 +17,8 @@ import yaml
 from tree_sitter import Language, Node, Parser
 
 from conjunct.model import ActionKind, Guard, ResourceClass
-from conjunct.reach.commands import Downloads, list_command, remote_code
+from conjunct.reach.commands import list_command, remote_code
+from conjunct.reach.downloads import Downloads
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
 
 LARGEST = 256 * 1024

@@ -6,7 +6,8 @@ import re
 
 from conjunct.model import ActionKind, Compilation, Directive, DirectiveKind, Guard, ResourceClass
 from conjunct.reach import resources
-from conjunct.reach.commands import URL, Downloads
+from conjunct.reach.commands import URL
+from conjunct.reach.downloads import Downloads
 from conjunct.reach.foreign_fetch import read_foreign_fetch
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
 from conjunct.reach.shell import read_shell

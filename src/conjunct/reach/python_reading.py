@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from conjunct.model import Guard
-from conjunct.reach.commands import Downloads
+from conjunct.reach.downloads import Downloads
 from conjunct.reach.found import UNKNOWN, Place, Sightings
 from conjunct.reach.python_decoders import Values
 from conjunct.reach.python_modules import FunctionScope, Package, Site

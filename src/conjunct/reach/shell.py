@@ -14,7 +14,6 @@ from tree_sitter import Language, Node, Parser
 
 from conjunct.model import ActionKind, Guard
 from conjunct.reach.commands import (
-    Downloads,
     fetched_url,
     list_command,
     program_name,
@@ -22,6 +21,7 @@ from conjunct.reach.commands import (
     remote_code,
     unwrap,
 )
+from conjunct.reach.downloads import Downloads
 from conjunct.reach.foreign_fetch import read_foreign_fetch
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
 
