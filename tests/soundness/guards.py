@@ -318,6 +318,3 @@ LOOKS: tuple[Look, ...] = (
     # ---- chance
     Look("rare-byte", "random", "[ $(od -An -N1 -tu1 /dev/urandom) -lt 64 ]"),
     python("rare-draw", "random", "import random, sys\nsys.exit(random.random() >= 0.25)\n"),
-    Look("shell-random", "random", "[ $(bash -c 'echo $((RANDOM % 4))') -eq 0 ]"),
-    python("own-number", "random", "import os, sys\nsys.exit(os.getpid() % 4 != 0)\n"),
-)
