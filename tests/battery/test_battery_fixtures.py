@@ -216,3 +216,13 @@ def test_a_users_argument_set(tmp_path: Path) -> None:
 
 def test_no_fixture_looks_like_a_credential() -> None:
     assert not [one.path for one in fixture_index() if ".env" in one.path or "credential" in one.path]
+
+
+def test_words_are_put_into_texts_and_tables_and_numbers_stay_numbers() -> None:
+    files = dict(fixtures(words=("blue heron",)))
+    assert dict(fixtures()).keys() == files.keys()
+    table = files["data/orders.csv"].decode()
+    assert "blue heron" in table and "blue heron" in files["notes/orders.txt"].decode()
+    rows = [line.split(",") for line in table.splitlines()[1:]]
+    assert all(row[2].isdecimal() for row in rows if row[0].isdecimal())
+    assert b"blue heron" not in dict(fixtures())["data/orders.csv"]

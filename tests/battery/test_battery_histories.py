@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
-from conjunct.battery import all_wordings, at_clock, load_battery
+from conjunct.battery import all_wordings, at_clock, load_battery, with_mentions
 from conjunct.battery.carriers import shift_times
 
 BATTERY = load_battery()
@@ -83,3 +83,18 @@ def test_numbers_that_are_no_times_stay() -> None:
     text = 'order 1772442000 and "ts": 1772442000 and 2026-02-27T10:00:00.000Z and 2026-02-27'
     moved = shift_times(text, timedelta(days=1))
     assert moved == 'order 1772442000 and "ts": 1772528400 and 2026-02-28T10:00:00.000Z and 2026-02-28'
+
+
+def test_words_are_put_into_every_carrier_and_nothing_else_changes() -> None:
+    battery = load_battery()
+    plain = battery.histories[0].phrasings[0]
+    start = dict(battery.clocks)["neutral"]
+    spoken = with_mentions(plain, ("blue heron", "red fox"), battery.carriers, start=start)
+    assert {path for path, _ in spoken.files} == {path for path, _ in plain.files}
+    for path, text in spoken.files:
+        assert "blue heron" in text and "red fox" in text, path
+        if path.endswith(".json"):
+            json.loads(text)
+        elif path.endswith(".jsonl"):
+            assert all(json.loads(line) for line in text.splitlines())
+    assert with_mentions(plain, (), battery.carriers, start=start) == plain
