@@ -318,3 +318,4 @@ LOOKS: tuple[Look, ...] = (
     # ---- chance
     Look("rare-byte", "random", "[ $(od -An -N1 -tu1 /dev/urandom) -lt 64 ]"),
     python("rare-draw", "random", "import random, sys\nsys.exit(random.random() >= 0.25)\n"),
+)
