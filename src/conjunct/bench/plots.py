@@ -182,7 +182,7 @@ def roc(gates: Results) -> Figure | None:
     shown = {name: title for name, title in titles.items() if "roc" in _first_gate(gates.get(name))}
     if not shown:
         return None
-    figure, panels = _axes(width=3.6 * len(shown) + 0.6, height=3.6, columns=len(shown))
+    figure, panels = _axes(width=3.4 * len(shown) + 1.6, height=3.5, columns=len(shown))
     for axes, (name, title) in zip(panels, shown.items(), strict=True):
         part = gates[name]
         colours = {"aggregate": FAINT, "all pairs": INK}
@@ -212,7 +212,7 @@ def roc(gates: Results) -> Figure | None:
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), xlabel="of 41 benign skills, share flagged", title=title
         )
     panels[0].set_ylabel("of 6 adversaries, share flagged")
-    panels[-1].legend(loc="lower right", fontsize=8)
+    panels[-1].legend(loc="center left", fontsize=8, bbox_to_anchor=(1.01, 0.5))
     return figure
 
 
@@ -275,17 +275,17 @@ def power_curves(power: Results) -> Figure | None:
             _rates(right, curves[name], colour, name)
     for axes in (left, right):
         axes.axhline(0.08, color=INK, lw=0.9, ls=(0, (4, 3)))
-        axes.set(xscale="log", yscale="log", xlabel="episodes", ylim=(0.06, 1.15))
+        axes.set(xscale="log", yscale="log", xlabel="episodes", ylim=(0.027, 1.15))
         axes.set_yticks([0.1, 0.2, 0.5, 1.0], ["0.1", "0.2", "0.5", "1"])
         axes.minorticks_off()
         axes.set_xticks([5_000, 10_000, 20_000, 40_000, 60_000])
         _counts(axes)
-        axes.legend(loc="lower left", fontsize=8, bbox_to_anchor=(0.0, 0.14))
+        axes.legend(loc="lower left", fontsize=8)
     left.set_ylabel("smallest firing rate found with 90 % power")
     left.set_title("By order")
     right.set_title("Order 2, by depth")
     right.text(
-        60_000, 0.072, "margin: smaller effects are no findings", fontsize=7.5, ha="right", va="center"
+        62_000, 0.083, "margin: smaller effects are no findings", fontsize=7.5, ha="right", va="bottom"
     )
     return figure
 
