@@ -136,8 +136,7 @@ def rates_file(path: Path) -> dict[str, float]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UsageError(f"{path}: cannot be read as slip rates: {error}") from error
     rates = raw.get("rates") if isinstance(raw, dict) else None
-    numbers = isinstance(rates, dict) and all(type(rate) in (int, float) for rate in rates.values())
-    if not numbers:
+    if not isinstance(rates, dict) or any(type(rate) not in (int, float) for rate in rates.values()):
         raise UsageError(f"{path}: expected `rates:` with a number for any of {', '.join(KINDS)}")
     return {str(kind): float(rate) for kind, rate in rates.items()}
 

@@ -224,7 +224,7 @@ class Screen:
         for left in self._rounds.values():
             # The round goes on without it: cut anew, it would look at some triples twice and at others not.
             left.groups[left.groups == skill] = self.scope.skills
-            alive = (left.groups < self.scope.skills).any(axis=1)
+            alive = np.any(left.groups < self.scope.skills, axis=1)
             left.cells = left.cells[alive[left.cells[:, 0]]]
 
     @property
