@@ -55,7 +55,7 @@ def main() -> int:
                 "scope": sum(o.scope for o in done),
                 "assumed": sum(o.assumed for o in done),
                 "firing": sum(o.firing for o in done),
-                "missed": [str(o.recipe) for o in done if o.firing and not o.found],
+                "missed": [str(o.recipe) for o in done if o.tree_runs and o.firing and not o.found],
                 "void": sum(o.void for o in done),
                 "tree_runs": sum(o.tree_runs for o in done),
                 "memo_hits": sum(o.memo_hits for o in done),
@@ -75,7 +75,7 @@ def line(outcome: Outcome) -> str:
         f"{outcome.compared} compared, {outcome.assumed} of {outcome.scope} assumed, "
         f"{outcome.tree_runs} tree runs, {outcome.memo_hits} memo hits, "
         f"{len(outcome.wrong)} wrong"
-        + (", missed" if outcome.firing and not outcome.found else "")
+        + (", missed" if outcome.tree_runs and outcome.firing and not outcome.found else "")
         + (f", {outcome.void} void" if outcome.void else "")
     )
 
