@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conjunct.agent.commandline import lex, simple_commands, split_lines, without_prompt
+from conjunct.agent.documented import Documented, documented_functions
 from conjunct.agent.package import Package
 from conjunct.agent.program import identify, installs
 from conjunct.model import Compilation, Condition, Directive, DirectiveKind, Skill
@@ -23,6 +24,7 @@ _NOT_INSTRUCTIONS = (
     "requirements",
 )
 _PROSE = (".md", ".markdown", ".txt", ".rst")
+_INTERPRETERS = {"python": "python3", "shell": "bash", "javascript": "node"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Call:
     """`shell`, `python` or `javascript`: how `text` is run."""
     source: str
     """`directive` (a command in the text), `prose` (a script named without one), `module` (documented
-    functions of a module without entry point), or `hook`."""
+    functions of a module), or `hook`."""
     member: str = ""
     """Member of the package that is started; empty for other programs."""
     missing: str = ""
@@ -49,7 +51,7 @@ class Call:
     mention: bool = False
     confidence: float = 1.0
     functions: tuple[str, ...] = ()
-    """For `module`: the functions to call."""
+    """For `module`: the functions to call, by name or as the text writes the call."""
     stdin: str = ""
     """For `hook`: the event, as JSON text."""
     quote: str = ""
@@ -145,6 +147,25 @@ def _named_scripts(package: Package, started: set[str]) -> Iterator[Call]:
                     continue
                 seen.add(path)
                 yield from _call_of_script(package, path, text, number, whole)
+    for one in documented_functions(package, documented, frozenset(started | seen)):
+        yield _call_of_function(package, one)
+
+
+def _call_of_function(package: Package, one: Documented) -> Call:
+    """The call of a member whose functions the text documents; without functions it is started."""
+    language = package.language(one.member)
+    shown = ", ".join(one.functions)
+    text = f"call {one.member}: {shown}" if shown else f"{_INTERPRETERS[language]} {one.member}"
+    return Call(
+        skill=package.skill.id,
+        file=one.file,
+        line=one.line,
+        text=text,
+        language="module" if shown else "shell",
+        source="module" if shown else "prose",
+        member=one.member,
+        functions=one.functions,
+    )
 
 
 def _is_instruction(path: str) -> bool:
@@ -156,7 +177,7 @@ def _is_instruction(path: str) -> bool:
 def _call_of_script(package: Package, path: str, file: str, line: int, prose: str) -> Iterator[Call]:
     language = package.language(path)
     usage = package.usage(path)
-    interpreter = {"python": "python3", "shell": "bash", "javascript": "node"}[language]
+    interpreter = _INTERPRETERS[language]
     common = {"skill": package.skill.id, "file": file, "line": line, "member": path}
     if language != "python" or usage.entry or not package.source(path).strip():
         yield Call(**common, text=f"{interpreter} {path}", language="shell", source="prose")  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ class LiteralAgent:
     slips: Slips = field(default_factory=NoSlips)
     explore_mentions: bool = False
     id: str = "literal"
-    version: str = "2"
+    version: str = "3"
     deterministic: bool = True
     _loaded: dict[str, Loaded] = field(default_factory=dict, init=False)
     _deeds: Deeds = field(default_factory=Deeds, init=False)
