@@ -57,14 +57,14 @@ def documented_functions(
     places: dict[str, tuple[str, int]] = {}
     written: dict[str, dict[str, str]] = {}
     for file, number, name, arguments in _calls_in(texts):
-        path = _owner(name, owners, stems)
-        if path is None or (name in _ENTRIES and _stem(path) not in texts[file]):
+        owner = _owner(name, owners, stems)
+        if owner is None or (name in _ENTRIES and _stem(owner) not in texts[file]):
             continue  # `main()` may be that of anything the text is about
-        called = _called(package, path, name, modules[path])
+        called = _called(package, owner, name, modules[owner])
         if called is None:
             continue
-        places.setdefault(path, (file, number))
-        functions_of = written.setdefault(path, {})
+        places.setdefault(owner, (file, number))
+        functions_of = written.setdefault(owner, {})
         if called:
             given = arguments if called == name else ""
             if _says(given) > _says(functions_of.setdefault(called, given)):
