@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from conjunct.directives.meaning import interpret
+from conjunct.directives.conjuncts import read_conjuncts
 from conjunct.directives.tokens import PUNCTUATION, Statement, statements
 from conjunct.directives.vocabulary import vocabulary
 from conjunct.model import Condition, FactorKind
 
 _MAXIMUM_LENGTH: Final = 300
-_MAXIMUM_CONDITIONS: Final = 6
+_MAXIMUM_TOKENS: Final = 60
 _ARROWS: Final = frozenset({"→", "->", "=>", "—"})
-_CONJUNCTION: Final = re.compile(r",?\s+(?:and|AND|&&)\s+(?:(?:if|when|only if|only when)\s+)?|,\s+")
+_WAITING: Final = frozenset({"wait", "hold", "pause", "delay", "defer", "nothing"})
+"""Before "until" these say that something happens from then on."""
+_LINKS: Final = frozenset({"and", "but", ",", "(", ")", "also", "&", "then"})
+"""What may stand between two conditions of one clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +27,19 @@ class Conditioned:
     conditions: tuple[tuple[Condition, int, int], ...]
     """Each with its first token and the token after its last."""
     excluded: frozenset[int]
+    linked: Mapping[int, int] = field(default_factory=dict)
+    """First token of a condition to the number of mere links ("and", a comma) right before it."""
 
     def of(self, start: int, end: int) -> tuple[Condition, ...]:
-        """Conditions of a clause: those before its first token, and those right behind its last."""
-        return tuple(
-            condition
-            for condition, first, stop in self.conditions
-            if stop <= start or end <= first <= end + 2 or start <= first < end
-        )
+        """Conditions of a clause: those before its first token, those behind its last and all that follow."""
+        found: list[Condition] = []
+        reached = end
+        for condition, first, stop in sorted(self.conditions, key=lambda item: item[1]):
+            behind = end <= first and (first <= end + 2 or first <= reached + self.linked.get(first, 0))
+            if stop <= start or behind or start <= first < end:
+                found.append(condition)
+            reached = max(reached, stop) if behind else reached
+        return tuple(found)
 
 
 _UNCONDITIONED: Final = Conditioned((), frozenset())
@@ -41,14 +49,14 @@ def read_conditions(statement: Statement) -> Conditioned:
     """Find and interpret the conditions of a statement."""
     lexicon = vocabulary()
     openers, always = lexicon["conditions.openers"], lexicon["conditions.always"]
-    negative, weak = lexicon["conditions.negative"], lexicon["conditions.weak"]
+    weak = lexicon["conditions.weak"]
     words, tokens = statement.words, statement.tokens
     if openers.starts.isdisjoint(words) and words[0] not in ("user", "users"):
         return _UNCONDITIONED
     found: list[tuple[Condition, int, int]] = []
     excluded: set[int] = set()
     index = _arrow(statement, found, excluded)
-    while index < len(words) and len(found) < _MAXIMUM_CONDITIONS:
+    while index < len(words):
         length = openers.at(words, index) if words[index] in openers.starts else 0
         inside = words[index] == "the" and index > 0 and tokens[index - 1].kind != PUNCTUATION
         if not length or inside or tokens[index].quoted or tokens[index].code:
@@ -57,19 +65,32 @@ def read_conditions(statement: Statement) -> Conditioned:
         end = _end(statement, index, index + length)
         text = _text(statement, index + length, end)
         opener = " ".join(words[index : index + length])
+        if opener == "until" and not _WAITING.isdisjoint(words[max(0, index - 3) : index]):
+            opener = "not until"
         narrow = weak.at(words, index) == length and always.at(words, index) != length
         conditions = _interpret(text, opener, statement, index, end, narrow)
+        if end == index + length + _MAXIMUM_TOKENS and end < len(words):
+            rest = Condition(FactorKind.ARGUMENTS, "unknown", "…", quote="a condition of more than 60 words")
+            conditions.append(rest)
         understood = any(condition.operator != "unknown" for condition in conditions)
         plain = always.at(words, index) > 0 and weak.at(words, index) != length
         if not conditions or not (understood or plain):
             index += length
             continue
-        if negative.at(words, index):
-            conditions = [replace(condition, negated=not condition.negated) for condition in conditions]
         found.extend((condition, index, end) for condition in conditions)
         excluded.update(range(index, end))
         index = max(end, index + length)
-    return Conditioned(tuple(found), frozenset(excluded))
+    return Conditioned(tuple(found), frozenset(excluded), _linked(words, found))
+
+
+def _linked(words: list[str], found: list[tuple[Condition, int, int]]) -> dict[int, int]:
+    links: dict[int, int] = {}
+    for _, first, _ in found:
+        at = first
+        while at and words[at - 1] in _LINKS:
+            at -= 1
+        links[first] = first - at
+    return links
 
 
 def _arrow(statement: Statement, found: list[tuple[Condition, int, int]], excluded: set[int]) -> int:
@@ -93,27 +114,21 @@ def heading_conditions(text: str) -> tuple[Condition, ...]:
     found: list[Condition] = []
     for statement in statements(text[:_MAXIMUM_LENGTH], 1)[:1]:
         found.extend(condition for condition, _, _ in read_conditions(statement).conditions)
-    return tuple(condition for condition in found if condition.operator != "unknown")
+    # "When to use" is no condition; a part that is not understood counts beside one that is.
+    return tuple(found) if any(condition.operator != "unknown" for condition in found) else ()
 
 
 def _interpret(
     text: str, opener: str, statement: Statement, start: int, end: int, narrow: bool
 ) -> list[Condition]:
-    """The conditions that one clause sets: "if A and B" sets two when both are understood."""
-    whole = interpret(text, opener, narrow=narrow)
-    if whole is None:
-        return []
-    found = [whole]
-    pieces = _CONJUNCTION.split(text)[:_MAXIMUM_CONDITIONS]
-    if len(pieces) > 1 and whole.factor is not FactorKind.CLOCK:  # "after March 4, 2031"
-        parts = [interpret(piece, opener, narrow=narrow) for piece in pieces]
-        known = [part for part in parts if part is not None and part.operator != "unknown"]
-        if len(known) > 1:
-            found = known
-    first, last = statement.tokens[start], statement.tokens[max(start, end - 1)]
-    offset = statement.tokens[0].start
-    quote = " ".join(statement.text[first.start - offset : last.end - offset].split())[:240]
-    return [replace(condition, quote=quote) for condition in found]
+    """The conditions that one clause sets, each with the words it was read from."""
+    found = read_conjuncts(text, opener, narrow=narrow)
+    if len(found) == 1:
+        first, last = statement.tokens[start], statement.tokens[max(start, end - 1)]
+        offset = statement.tokens[0].start
+        whole = statement.text[first.start - offset : last.end - offset]
+        found = [(found[0][0], whole)]
+    return [replace(condition, quote=" ".join(words.split())[:240]) for condition, words in found]
 
 
 def _text(statement: Statement, start: int, end: int) -> str:
@@ -129,7 +144,7 @@ def _end(statement: Statement, opener: int, start: int) -> int:
     imperative = vocabulary().imperative
     fallback = -1
     leading = opener == 0 or tokens[opener - 1].kind == PUNCTUATION
-    for index in range(start, min(len(tokens), start + 60)):
+    for index in range(start, min(len(tokens), start + _MAXIMUM_TOKENS)):
         token = tokens[index]
         if token.quoted:
             continue
@@ -162,9 +177,10 @@ def _end(statement: Statement, opener: int, start: int) -> int:
                 "should",
             ):
                 following += 1
+            joins = following == index + 2 and words[index + 1] == "and"  # "if A, and B holds, …"
             if (
                 following < len(words)
-                and (words[following] in imperative or following > index + 1)
+                and (words[following] in imperative or (following > index + 1 and not joins))
                 and words[index + 1] != "or"
             ):
                 return index
@@ -176,4 +192,4 @@ def _end(statement: Statement, opener: int, start: int) -> int:
                 fallback = index
     if fallback >= 0:
         return fallback
-    return min(len(tokens), start + 60)
+    return min(len(tokens), start + _MAXIMUM_TOKENS)

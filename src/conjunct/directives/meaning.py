@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from conjunct.directives.turns import read_turn
 from conjunct.directives.vocabulary import ConditionRule, vocabulary
 from conjunct.model import Condition, FactorKind
 
@@ -50,6 +51,8 @@ def interpret(text: str, opener: str = "if", *, narrow: bool = False) -> Conditi
     lowered = " ".join(text.lower().replace("**", "").translate(_STRAIGHT).split())[:_MAXIMUM_LENGTH]
     if not lowered:
         return None
+    if (turn := read_turn(lowered, opener)) is not None:
+        return turn
     for rule in _rules(opener, narrow):
         match = rule.pattern.search(lowered)
         condition = _apply(rule, match) if match is not None else None

@@ -20,13 +20,17 @@ from conjunct.directives.package import script_command
 from conjunct.directives.structure import Block
 from conjunct.directives.tokens import EMAIL, HOST, PATH, PUNCTUATION, URL, Statement, statements
 from conjunct.directives.vocabulary import vocabulary
-from conjunct.model import Condition, Directive, DirectiveKind
+from conjunct.model import Condition, Directive, DirectiveKind, FactorKind
 
 _QUOTED_TOKENS: Final = 3
 _DOCUMENTS: Final = (".md", ".mdx", ".txt", ".markdown", ".rst")
 _ARROWS: Final = frozenset({"→", "->", "=>"})
 _CONDUCT: Final = (DirectiveKind.OVERRIDE, DirectiveKind.CONCEAL)
 _MEANS: Final = frozenset({"using", "following", "per", "via", "against"})
+_POINTERS: Final = frozenset(
+    ["so", "not", "that case", "this case", "such cases", "these cases", "this happens", "that happens"]
+)
+"""What is left of "if so" and "in that case" behind their opener."""
 _WRITING: Final = frozenset({"append", "edit", "write", "schedule", "set"})
 
 
@@ -60,11 +64,15 @@ def _statement(output: Output, statement: Statement, context: Context, block: Bl
     conditioned = read_conditions(statement)
     found = orders(statement, conditioned.excluded)
     own = _continued(output, statement, tuple(condition for condition, _, _ in conditioned.conditions))
+    read = {condition for condition, _, _ in conditioned.conditions}
+    earlier = tuple(condition for condition in own if condition not in read) if read else ()
     before = len(output.directives)
     remembered = _conduct(output, statement, found, conditioned, context, own)
     understood = False
     for order in found:
         conditions = conditioned.of(order.start, order.end) if conditioned.conditions else own
+        if earlier:
+            conditions = (*earlier, *(c for c in conditions if c in own and c not in earlier))
         understood |= _order(output, statement, order, context, conditions, remembered)
     if not found and _placed(output, statement, context, own):
         return own
@@ -150,12 +158,21 @@ def _notice_folder(output: Output, statement: Statement) -> None:
 def _continued(output: Output, statement: Statement, own: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """`In that case, …`, `If so, …`, `Otherwise …` refer to the condition before."""
     lexicon = vocabulary()
+    further = tuple(c for c in own if c.operator != "unknown" or c.value not in _POINTERS)
     if lexicon["conditions.same"].at(statement.words, 0):
-        own = (*output.conditions, *(c for c in own if c.operator != "unknown"))
+        own = (*output.conditions, *further)
     elif lexicon["conditions.opposite"].at(statement.words, 0):
-        own = tuple(replace(c, negated=not c.negated) for c in output.conditions)
+        own = (*_opposite(output.conditions), *further)
     output.conditions = own
     return own
+
+
+def _opposite(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """What "otherwise" means; behind several conditions that any one of them failed: not understood."""
+    if len(conditions) < 2:
+        return tuple(replace(c, negated=not c.negated) for c in conditions)
+    quote_ = " and ".join(c.quote for c in conditions)[:240]
+    return (Condition(FactorKind.ARGUMENTS, "unknown", "otherwise", quote=quote_),)
 
 
 def _is_activation(statement: Statement, found: list[Order]) -> bool:
