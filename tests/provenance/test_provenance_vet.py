@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
+from conjunct.gate import Policy
 from conjunct.gate.policy import Suppression
-from conjunct.model import Decision, Finding, Layer, Skill
+from conjunct.model import Coverage, Decision, Finding, Layer, Skill, SkillDeltaProfile, Verdict
 from conjunct.provenance import Ledger
+from conjunct.record import judge_of, record_seen, record_verdicts
+from conjunct.run import Store
 from conjunct.skills import read_registry
-from conjunct.vet import VetOptions, _beside, _enter_ledger, vet_registry
+from conjunct.vet import VetOptions, beside, vet_registry
 
 SCRIPT = (
     "import sys\nprint(len(open(sys.argv[1]).read().split()))\nif len(sys.argv) == 77:\n    print('never')\n"
@@ -31,35 +33,30 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def fake_vetting(skill: Skill, *suppressions: Suppression) -> Any:
-    setting = SimpleNamespace(
-        agent_name="literal",
-        agent_version="1",
-        registry=SimpleNamespace(skills=(skill,)),
-        battery=SimpleNamespace(version="1"),
-    )
-    policy = SimpleNamespace(suppressions=suppressions)
-    return SimpleNamespace(setting=setting, policy=policy, surroundings=lambda name: f"around {name}")
-
-
-def fake_verdict(skill: Skill) -> Any:
-    return SimpleNamespace(skill=skill, decision=Decision.ADMIT, grade="full")
+def verdict_on(skill: Skill) -> Verdict:
+    profile = SkillDeltaProfile(skill.id, (), ())
+    return Verdict(skill, Decision.ADMIT, "full", (), skill.findings, (), profile, Coverage())
 
 
 def test_skill_decision_and_verdict_are_entered_in_that_order(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     skill = read_registry(make(tmp_path / "words"), staging=tmp_path / "staging").skills[0]
     signed = Finding(skill.id, Layer.CLAIMS, "provenance.signed", "is signed by Example")
     skill = replace(skill, findings=(*skill.findings, signed))
     until = datetime.date(2027, 1, 31)
     mine = Suppression(skill.digest, "claims.install", "known", "kim", until)
     other = Suppression("f" * 64, "claims.install", "known", "lee", until)
+    store, by = Store(tmp_path / "s.sqlite"), judge_of("literal 1")
     for _ in range(2):
-        _enter_ledger(
-            tmp_path / "s.sqlite", fake_vetting(skill, mine, other), [fake_verdict(skill)], tmp_path
+        record_seen(store.path, (skill,), tmp_path, by=by)
+        record_verdicts(
+            store,
+            [verdict_on(skill)],
+            Policy(suppressions=(mine, other)),
+            key_of=lambda judged: f"around {judged.name}",
+            by=by,
+            battery="1",
         )
-    with Ledger(tmp_path / "s.sqlite") as ledger:
+    with Ledger(store.path) as ledger:
         entries = list(ledger.entries())
         assert ledger.verify().holds
     assert [entry.event for entry in entries] == ["seen", "decision", "verdict", "verdict"]
@@ -75,13 +72,13 @@ def test_policies_are_taken_from_the_registry_and_never_from_a_package(tmp_path:
     for folder in (skill, skill.parent):
         (folder / "conjunct.toml").write_text("")
     registry = skill.parent
-    assert _beside(VetOptions(path=registry), None, "conjunct.toml") == registry / "conjunct.toml"
-    assert _beside(VetOptions(path=skill, registry=registry), None, "conjunct.toml") is not None
-    assert _beside(VetOptions(path=skill), None, "conjunct.toml") is None
-    assert _beside(VetOptions(path=registry), None, "absent.toml") is None
+    assert beside(VetOptions(path=registry), None, "conjunct.toml") == registry / "conjunct.toml"
+    assert beside(VetOptions(path=skill, registry=registry), None, "conjunct.toml") is not None
+    assert beside(VetOptions(path=skill), None, "conjunct.toml") is None
+    assert beside(VetOptions(path=registry), None, "absent.toml") is None
     given = tmp_path / "mine.toml"
-    assert _beside(VetOptions(path=skill), given, "conjunct.toml") == given
-    assert _beside(VetOptions(path=tmp_path / "words.zip"), None, "conjunct.toml") is None
+    assert beside(VetOptions(path=skill), given, "conjunct.toml") == given
+    assert beside(VetOptions(path=tmp_path / "words.zip"), None, "conjunct.toml") is None
 
 
 @pytest.mark.world
