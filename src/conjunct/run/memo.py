@@ -75,7 +75,8 @@ class Memo:
             sorted(world.stand_in_modules),
             runtime,
         ]
-        self._lines = _text_digest([*package_digests, *surroundings])
+        # Whether a line of the text does the same twice is a property of packages, not of clock or network.
+        self._lines = _text_digest([*package_digests, world.salt, runtime])
         self._base = _text_digest([*package_digests, *surroundings, world.coverage])
         # What the agent does of its own accord comes from no package: what it looks at is in the entries.
         self._own = _text_digest([*surroundings, world.coverage])

@@ -6,6 +6,7 @@ It is PID 1 of a pid namespace that holds tracer and sandbox: whatever ends it, 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -49,6 +50,8 @@ def fork_supervisor(
 def _become_supervisor(
     end: socket.socket, identity: tuple[int, int] | None, make_service: Callable[[], Service], worker: int
 ) -> None:
+    # A socket that the parent has forgotten would else be collected here, and close ours by its number.
+    gc.freeze()
     descriptor = _keep_only(end.detach())
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):

@@ -240,6 +240,9 @@ def _home_layers(spec: WorldSpec, store: LayerStore, modified: int) -> tuple[Pat
         for decoy in decoy_files(spec)
         if decoy.path.startswith(home)
     ]
+    # Every start of Python looks for it; where it is missing, every script would seem to ask a question.
+    python = Path("/usr/bin/python3").resolve().name
+    decoys.append(LayerEntry(f".local/lib/{python}/site-packages", folder=True))
     folders = {skill: name for name, skill in package_folders(spec.installed).items()}
     others = tuple(skill for skill in spec.installed if skill.id not in spec.apart)
     groups = [*((skill,) for skill in spec.installed if skill.id in spec.apart), others]
