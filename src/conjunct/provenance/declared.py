@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from conjunct.model import ActionKind, Capability, ReachableAction, ReachSet, ResourceClass, Skill
+from conjunct.reach.clauses import NAMED_ONLY
 from conjunct.reach.resources import bare_host, normalise_path
 
 _GENERIC_LABELS = frozenset(
@@ -67,11 +69,23 @@ class Declared:
     def covers(
         self, kind: ActionKind, resource_class: ResourceClass, resource: str = ""
     ) -> Capability | None:
-        """The capability that declares an effect: the resource by name, else its class in general."""
+        """The capability that declares an effect: its class in general, else the resource or one above it."""
         found = self.classes.get((kind, resource_class))
-        if found is not None:
+        if found is not None or not resource:
             return found
-        return self.resources.get((kind, normalise_path(resource))) if resource else None
+        path = normalise_path(resource)
+        for (named_kind, named), capability in self.resources.items():
+            if named_kind is kind and _holds(named, path):
+                return capability
+        return None
+
+
+def _holds(named: str, path: str) -> bool:
+    """Whether a declared path, or glob, is a path or a folder above it; a home folder means all homes."""
+    named, path = (re.sub(r"^(?:/home|/users)/[^/]+(?=/|$)", "~", one.lower()) for one in (named, path))
+    if named in ("", "*", "~", "/", "~/*"):
+        return False
+    return path == named or fnmatchcase(path, named) or path.startswith(f"{named.rstrip('/*')}/")
 
 
 def declared_of(skill: Skill, reach: ReachSet) -> Declared:
@@ -93,7 +107,7 @@ def declared_of(skill: Skill, reach: ReachSet) -> Declared:
             continue
         named.setdefault((capability.kind, normalise_path(capability.resource)), capability)
         key = (capability.kind, capability.resource_class)
-        if capability.resource == "*" or capability.resource_class is not ResourceClass.SECRET:
+        if capability.resource == "*" or capability.resource_class not in NAMED_ONLY:
             classes.setdefault(key, capability)
             if above:
                 described.add(key)

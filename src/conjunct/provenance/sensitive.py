@@ -204,8 +204,10 @@ def _deletion(checked: Checked) -> Iterator[Finding]:
     for action in checked.actions:
         if action.kind is not ActionKind.DELETE or action.resource_class not in _KEPT_FROM_DELETION:
             continue
+        if action.resource.startswith("/dev/"):
+            continue  # the place of a temporary file that could not be made
         wide = re.fullmatch(r"(?:~|/|/\*|~/\*|/home/?\*?|~/?)", action.resource) is not None
-        declared = checked.declared.covers(ActionKind.DELETE, ResourceClass.PRIVATE)
+        declared = checked.declared.covers(ActionKind.DELETE, action.resource_class, action.resource)
         named = checked.declared.resources.get((ActionKind.WRITE, action.resource))
         if (declared or named) and not wide:
             continue

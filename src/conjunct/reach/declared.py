@@ -6,13 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import resources as package_files
-from typing import Any
-
-import yaml
 
 from conjunct.model import ActionKind, Capability, Compilation, ResourceClass, Skill, ToolPattern
 from conjunct.reach import resources
+from conjunct.reach.clauses import (
+    NAMED_ONLY,
+    clause_at,
+    declared_by_clauses,
+    deletes,
+    negated,
+    words_of_clause,
+    words_table,
+)
 from conjunct.reach.commands import URL, programs
 
 _HOST = re.compile(
@@ -36,14 +41,6 @@ _NOT_HOSTS = frozenset(
 _MOST = 600
 _LONGEST_LINE = 4000
 _LONGEST_QUOTE = 240
-
-
-@lru_cache(maxsize=1)
-def words_table() -> dict[str, Any]:
-    """The mapping of words to capabilities. Treat it as read-only."""
-    text = package_files.files("conjunct.reach").joinpath("data/words.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
-    return loaded
 
 
 def declared_capabilities(skill: Skill, compilation: Compilation) -> tuple[Capability, ...]:
@@ -131,12 +128,15 @@ class _Declared:
                     self.host(host, text, line)
         for pattern in (_PATH, _DOTTED, _MEMORY_FILE):
             for found in pattern.finditer(without_urls):
-                self.path(found.group(0).rstrip(".,;:`"), text, line)
+                around = clause_at(without_urls, found.start())
+                self.path(found.group(0).rstrip(".,;:`"), around, text, line)
         for found in _VARIABLE.finditer(without_urls):
             if resources.is_secret_variable(found.group(0)):
                 self.add(ActionKind.READ, ResourceClass.SECRET, f"env:{found.group(0)}", text, line)
         for kind, resource_class in _meanings(text):
             self.add(kind, resource_class, "*", text, line)
+        for kind, resource_class, resource in declared_by_clauses(text):
+            self.add(kind, resource_class, resource, text, line)
         for found in _PROGRAM.finditer(text):
             if found.group(1) in _known_programs():
                 self.add(ActionKind.EXEC, ResourceClass.PROCESS, found.group(1), text, line)
@@ -147,43 +147,25 @@ class _Declared:
             for kind in (ActionKind.CONNECT, ActionKind.SEND):
                 self.add(kind, resource_class, host, text, line)
 
-    def path(self, path: str, text: str, line: int) -> None:
-        """A path that is named may be read; that it is written needs a word that says so."""
+    def path(self, path: str, clause: str, text: str, line: int) -> None:
+        """A path that is named may be read; that it is written or deleted needs a verb beside it."""
         resource_class = resources.classify_path(path)
         self.add(ActionKind.READ, resource_class, path, text, line)
-        if _writes(text):
+        if _writes(clause if resource_class in NAMED_ONLY else text):
             self.add(ActionKind.WRITE, resource_class, path, text, line)
+        if deletes(clause):
+            self.add(ActionKind.DELETE, resource_class, path, text, line)
 
 
 _PROGRAM = re.compile(r"`([a-z][\w.-]{1,30})[ `]")
-_WORD = re.compile(r"[a-z0-9_.][\w.'’-]*")
-_NEGATIONS = frozenset(
-    {
-        "no",
-        "not",
-        "never",
-        "without",
-        "doesn't",
-        "don't",
-        "won't",
-        "cannot",
-        "can't",
-        "neither",
-        "nor",
-        "zero",
-    }
-)
 
 
 def _writes(text: str) -> bool:
     """Whether a line speaks of writing, changing or keeping something; "never write to it" does not."""
     if any(mark in text for mark in (">>", "> ", "->", "→", "├", "└")):
         return True
-    words = [word.rstrip(".") for word in _WORD.findall(text.lower())]
-    return any(
-        word in _writing_words() and _NEGATIONS.isdisjoint(words[max(0, index - 4) : index])
-        for index, word in enumerate(words)
-    )
+    words = words_of_clause(text)
+    return any(word in _writing_words() and not negated(words, index) for index, word in enumerate(words))
 
 
 @lru_cache(maxsize=1)
@@ -194,13 +176,12 @@ def _writing_words() -> frozenset[str]:
 def _meanings(text: str) -> list[tuple[ActionKind, ResourceClass]]:
     """What the words of a line mean, phrases included; "without any network access" declares no network."""
     single, phrases = _meaning_of()
-    lowered = text.lower()
-    words = [word.rstrip(".") for word in _WORD.findall(lowered)]
+    words = words_of_clause(text)
     found: dict[tuple[ActionKind, ResourceClass], None] = {}
     for index, word in enumerate(words):
         if word not in single and word not in phrases:
             continue
-        if not _NEGATIONS.isdisjoint(words[max(0, index - 4) : index]):
+        if negated(words, index):
             continue
         if word in single:
             found.update(dict.fromkeys(single[word]))
