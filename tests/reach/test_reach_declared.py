@@ -32,6 +32,10 @@ CONFIGURATION, SKILL = ResourceClass.AGENT_CONFIGURATION, ResourceClass.OTHER_SK
         ("Creates and improves agent skills.", (WRITE, SKILL, "*")),
         ("Reads session transcripts.", (READ, ResourceClass.HISTORY, "*")),
         ("Runs every morning.", (WRITE, ResourceClass.SCHEDULE, "*")),
+        (
+            "Packs the letters, the photos of all the years, the old plans and the SSH configuration.",
+            (READ, SECRET, "*"),
+        ),
         ("Summarises your inbox.", (READ, PRIVATE, "*")),
     ],
 )
@@ -96,6 +100,11 @@ def test_a_path_is_declared_for_deletion_where_a_clause_says_so(tmp_path: Path) 
 
 def test_a_cleaner_of_tables_declares_nothing_private(tmp_path: Path) -> None:
     assert _declared(tmp_path, "Cleans CSV files.", "If the agent remembers one, clean it again.") == set()
+
+
+def test_deletion_reaches_less_far_than_reading() -> None:
+    text = "Deletes or reads rows that a table of many columns in the project shares with your files."
+    assert declared_by_clauses(text) == [(READ, PRIVATE, "*")]
 
 
 def test_every_clause_row_has_verbs_and_objects_of_known_kinds() -> None:

@@ -33,6 +33,8 @@ NAMED_ONLY: Final = frozenset(
 _CLAUSE_END: Final = re.compile(r"[.;!?]+(?:\s|$)|[()|]|\s[–—]\s|\bbut\b|\binstead of\b|\brather than\b")
 _BEFORE: Final = 8
 """Words between a verb and the object behind it."""
+_BEFORE_READ: Final = 14
+"""The same for reading: lists of what is read are long."""
 _BEHIND: Final = 4
 """Words between an object and the participle behind it."""
 _PARTICIPLES: Final = ("ed", "en", "ept", "ound", "uilt")
@@ -89,7 +91,8 @@ def declared_by_clauses(text: str) -> list[Meaning]:
         words = words_of_clause(text[start:end])
         verbs, objects = _found(words)
         for row, nouns in objects.items():
-            if any(_governs(words, verb, noun) for verb in verbs.get(row, ()) for noun in nouns):
+            within = _BEFORE_READ if _rows()[row].meaning[0] is ActionKind.READ else _BEFORE
+            if any(_governs(words, verb, noun, within) for verb in verbs.get(row, ()) for noun in nouns):
                 found[_rows()[row].meaning] = None
     return list(found)
 
@@ -105,11 +108,11 @@ def deletes(clause: str) -> bool:
     )
 
 
-def _governs(words: Sequence[str], verb: tuple[int, int], noun: tuple[int, int]) -> bool:
+def _governs(words: Sequence[str], verb: tuple[int, int], noun: tuple[int, int], within: int) -> bool:
     (verb_start, verb_end), (noun_start, noun_end) = verb, noun
     if noun_start and words[noun_start - 1] in _SELF:
         return False
-    if verb_end <= noun_start <= verb_end + _BEFORE:
+    if verb_end <= noun_start <= verb_end + within:
         return not negated(words, verb_start) and NEGATIONS.isdisjoint(words[verb_end:noun_start])
     passive = words[verb_start].endswith(_PARTICIPLES) or (
         words[verb_start] in _EQUAL_FORMS
