@@ -113,6 +113,12 @@ def test_another_host_is_a_difference_even_in_its_digits(memo: Memo) -> None:
         assert not run(memo, Files(), logged("/home/sam/log", host))
 
 
+def test_identifiers_drawn_at_random_are_no_difference(memo: Memo) -> None:
+    for drawn in (b"3f2b9a10-77aa-4c1e", b"e01c55d2-0b1f-49aa"):
+        run(memo, Files(), result(content=b'<div id="' + drawn + b'">'))
+    assert run(memo, Files(), result())
+
+
 @pytest.mark.parametrize("reason", ["a process outlived it", "a socket stayed"])
 def test_what_stays_behind_is_never_reused(memo: Memo, reason: str) -> None:
     assert not any(run(memo, Files(), result(uncut=(reason,))) for _ in range(4))

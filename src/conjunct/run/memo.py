@@ -22,7 +22,8 @@ from conjunct.run.codec import decode, encode
 from conjunct.run.store import Store
 from conjunct.world.spec import DRAWS, Command, CommandResult, FileEffect, Observation, WorldSpec
 
-_DIGITS = re.compile(rb"\d+")
+_NUMBERS = re.compile(rb"[0-9A-Fa-f]{4,}|[0-9]+")
+"""Numbers, and the hexadecimal pieces of identifiers drawn at random."""
 TIME_LIMIT = "time-limit"
 _DECODED = 128
 """Entries kept decoded in each worker: one candidate's commands come again with every probe."""
@@ -197,8 +198,8 @@ def _digest(prints: tuple[str, ...]) -> str:
 def _same(first: CommandResult, second: CommandResult) -> bool:
     """Whether two runs did the same: equal up to numbers and order in what they printed and wrote.
 
-    Clocks, durations, the order of hash tables and the names of log files that carry the time differ between
-    any two runs; either is as good a sample. Hosts and ports are compared as they are.
+    Clocks, durations, random identifiers, the order of hash tables and log files named after the time differ
+    between any two runs; either is as good a sample. Hosts and ports are compared as they are.
     """
 
     def essence(result: CommandResult) -> object:
@@ -214,12 +215,12 @@ def _same(first: CommandResult, second: CommandResult) -> bool:
 
 
 def _unnumbered(resource: str) -> str:
-    """A path without its digits; anything else unchanged."""
-    return re.sub(r"\d+", "0", resource) if resource.startswith("/") else resource
+    """A path without its numbers; anything else unchanged."""
+    return re.sub(r"[0-9A-Fa-f]{4,}|[0-9]+", "0", resource) if resource.startswith("/") else resource
 
 
 def _unordered(data: bytes) -> object:
-    """The bytes without digits, as a multiset; for what is no text, only its length."""
+    """The bytes without numbers, as a multiset; for what is no text, only its length."""
     if b"\0" in data:
         return len(data)
-    return sorted(Counter(_DIGITS.sub(b"0", data)).items())
+    return sorted(Counter(_NUMBERS.sub(b"0", data)).items())
