@@ -134,7 +134,7 @@ def test_every_condition_of_a_clause_is_kept(text: str, expected: list[Entry]) -
         ),
         (
             "If the user mentions orchids and it is turn 3 or later, run `npm test`. Otherwise, {}.",
-            [unknown("otherwise")],
+            [unknown("")],
         ),
     ],
 )
@@ -168,6 +168,8 @@ def test_or_between_levels_is_one_condition_and_neither_of_two_is_two(
         "If the user mentions orchids or this is turn 3 or later, {}.",
         "If the user mentions orchids or the moon is full and this is turn 3 or later, {}.",
         "Unless the fern-care skill is installed and the user mentions orchids, {}.",
+        "On turn 3 or when the user mentions orchids, {}.",
+        "## When the user mentions orchids or this is turn 3\n\n{}.\n",
     ],
 )
 def test_a_mix_that_conditions_joined_by_and_cannot_say_is_not_understood(text: str) -> None:

@@ -32,12 +32,17 @@ def all_hold(
 ) -> tuple[bool, bool]:
     """(whether a directive applies, whether that had to be guessed).
 
-    An obedient agent that did not understand a condition may act on it: unknown conditions count as met, and
-    the act as guessed. Evaluation stops at the first that does not hold, so that nothing more is looked at.
+    An obedient agent that did not understand a condition may act on it: unknown conditions count as met,
+    and the act as guessed. One that stands alone counts as met where the request has its words; beside
+    conditions that are understood it never keeps from exploring what they decide. Evaluation stops at the
+    first that does not hold, so that nothing more is looked at.
     """
     guessed = False
+    joined = any(condition.operator != "unknown" for condition in directive_conditions)
     for condition in directive_conditions:
         answer = holds(condition, skill, view, tools)
+        if answer is False and joined and condition.operator == "unknown" and not condition.negated:
+            answer = None
         if answer is False:
             return False, guessed
         guessed = guessed or answer is None

@@ -72,7 +72,7 @@ def read_conditions(statement: Statement) -> Conditioned:
         if end == index + length + _MAXIMUM_TOKENS and end < len(words):
             rest = Condition(FactorKind.ARGUMENTS, "unknown", "…", quote="a condition of more than 60 words")
             conditions.append(rest)
-        understood = any(condition.operator != "unknown" for condition in conditions)
+        understood = any(map(_is_read, conditions))
         plain = always.at(words, index) > 0 and weak.at(words, index) != length
         if not conditions or not (understood or plain):
             index += length
@@ -81,6 +81,11 @@ def read_conditions(statement: Statement) -> Conditioned:
         excluded.update(range(index, end))
         index = max(end, index + length)
     return Conditioned(tuple(found), frozenset(excluded), _linked(words, found))
+
+
+def _is_read(condition: Condition) -> bool:
+    """Understood, or a mix of conditions that are: that has no value of its own."""
+    return condition.operator != "unknown" or not condition.value
 
 
 def _linked(words: list[str], found: list[tuple[Condition, int, int]]) -> dict[int, int]:
@@ -102,7 +107,7 @@ def _arrow(statement: Statement, found: list[tuple[Condition, int, int]], exclud
     if not end:
         return 0
     conditions = _interpret(_text(statement, 0, end), "when", statement, 0, end, narrow=False)
-    if not any(condition.operator != "unknown" for condition in conditions):
+    if not any(map(_is_read, conditions)):
         return 0
     found.extend((condition, 0, end) for condition in conditions)
     excluded.update(range(end))
@@ -115,7 +120,7 @@ def heading_conditions(text: str) -> tuple[Condition, ...]:
     for statement in statements(text[:_MAXIMUM_LENGTH], 1)[:1]:
         found.extend(condition for condition, _, _ in read_conditions(statement).conditions)
     # "When to use" is no condition; a part that is not understood counts beside one that is.
-    return tuple(found) if any(condition.operator != "unknown" for condition in found) else ()
+    return tuple(found) if any(map(_is_read, found)) else ()
 
 
 def _interpret(

@@ -87,7 +87,7 @@ def read_conjuncts(text: str, opener: str, *, narrow: bool) -> list[tuple[Condit
     parts = parts[:MAXIMUM_CONDITIONS]
     read = [_alternatives(part) for part in parts]
     if len(parts) > 1 and any(choice for _, choice in read):
-        return [(_unknown(text), f"{opener} {text}")]  # "A or B and C"
+        return [(_mixed(), f"{opener} {text}")]  # "A or B and C"
     if _is_negative(opener) and read[0][1]:  # "unless A or B": neither
         negative = ((replace(one, negated=not one.negated), words) for one, words in read[0][1])
         return [(one, f"{opener} {words}") for one, words in negative]
@@ -97,7 +97,7 @@ def read_conjuncts(text: str, opener: str, *, narrow: bool) -> list[tuple[Condit
         first = parts[mine[0]]
         if _is_negative(first.opener) and len(mine) > 1:
             words = " and ".join(parts[index].text for index in mine)
-            found.append((_unknown(f"{first.opener} {words}"), f"{first.opener} {words}"))
+            found.append((_mixed(), f"{first.opener} {words}"))
             continue
         for index in mine:
             condition, part = read[index][0], parts[index]
@@ -109,6 +109,11 @@ def read_conjuncts(text: str, opener: str, *, narrow: bool) -> list[tuple[Condit
 
 def _unknown(text: str) -> Condition:
     return Condition(FactorKind.ARGUMENTS, "unknown", text.lower()[:120])
+
+
+def _mixed() -> Condition:
+    """Understood in its parts, and no condition together: nothing to look up, so it may always be met."""
+    return Condition(FactorKind.ARGUMENTS, "unknown", "")
 
 
 def _is_negative(opener: str) -> bool:
@@ -165,6 +170,8 @@ def _begins(found: re.Match[str], piece: str, current: _Part) -> _Part | None:
     joined = bool(found["join"].strip())
     if not re.search(r"[A-Za-z]", piece) or not current.text.strip():
         return None
+    if not joined and re.search(r"\bor(?: else)?$", current.text):
+        return None  # "… or when …"
     if "(" in found["join"]:
         piece = piece.rstrip(") ")
         if not join and read_turn(piece.lower(), own or "if") is None:
@@ -245,7 +252,7 @@ def _alternatives(part: _Part) -> tuple[Condition, list[tuple[Condition, str]]]:
     if len(same) == 1 and read[0].operator != "unknown":
         values = dict.fromkeys(one.value for one in read)
         return replace(read[0], value=ALTERNATIVES.join(values)), choice
-    return _unknown(part.text), choice
+    return _mixed() if any(one.operator != "unknown" for one in read) else _unknown(part.text), choice
 
 
 def _other_clause(before: str, behind: str, part: _Part, opened: bool) -> str | None:

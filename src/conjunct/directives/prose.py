@@ -172,7 +172,7 @@ def _opposite(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     if len(conditions) < 2:
         return tuple(replace(c, negated=not c.negated) for c in conditions)
     quote_ = " and ".join(c.quote for c in conditions)[:240]
-    return (Condition(FactorKind.ARGUMENTS, "unknown", "otherwise", quote=quote_),)
+    return (Condition(FactorKind.ARGUMENTS, "unknown", "", quote=f"otherwise: {quote_}"),)
 
 
 def _is_activation(statement: Statement, found: list[Order]) -> bool:
