@@ -9,6 +9,7 @@ import pytest
 
 from conjunct.model import ActionKind, Skill
 from conjunct.skills import read_registry
+from conjunct.world.caches import FOLDER
 from conjunct.world.runtime import Runtime, default_folder, ensure_runtime
 from conjunct.world.runtime_build import runtime_digest
 from conjunct.world.spec import Command, CommandResult, WorldSpec
@@ -41,6 +42,18 @@ def test_python_packages_of_the_lock_are_there_and_others_are_not(runtime: Runti
         missing = run(world, "python3", "-c", "import no_such_module", step=1)
         assert b"ModuleNotFoundError" in missing.stderr
         assert missing.record.stand_ins == ()
+
+
+def test_a_program_that_draws_leaves_its_picture_and_no_list_of_fonts(runtime: Runtime) -> None:
+    if not (runtime.root / FOLDER).is_dir():
+        pytest.skip("the runtime was built where no world can be started")
+    program = (
+        "import matplotlib; matplotlib.use('Agg'); from matplotlib import pyplot; pyplot.plot([1]); "
+        "pyplot.savefig('/tmp/a.png')"
+    )
+    with open_world(WorldSpec(), runtime=runtime) as world:
+        result = run(world, "python3", "-c", program)
+        assert [effect.path for effect in result.effects] == ["/tmp/a.png"]
 
 
 def test_a_client_trusts_the_sinkhole_and_what_it_sends_is_read(runtime: Runtime) -> None:

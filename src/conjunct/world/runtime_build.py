@@ -19,10 +19,11 @@ from pathlib import Path
 
 from conjunct.errors import WorldError
 from conjunct.world import standins
+from conjunct.world.caches import make_caches
 from conjunct.world.clock import compile_library
 from conjunct.world.sinkhole_tls import make_authority
 
-FORMAT = "2"
+FORMAT = "3"
 """Raised whenever the same locks would give another runtime."""
 WORLD_PYTHON = "/usr/bin/python3"
 SECONDS = 1200.0
@@ -88,7 +89,15 @@ def _build(place: Path, digest: str, progress: Progress) -> None:
     progress("runtime: compiling")
     compile_all = ["-m", "compileall", "-q", "-j", "2", "--invalidation-mode", "unchecked-hash"]
     _run([WORLD_PYTHON, "-I", *compile_all, str(place / "python")])
-    facts = {"digest": digest, "python_target": _python_target(), "missing": sorted(missing)}
+    _seal(place)
+    from conjunct.world.runtime import Runtime
+
+    target = _python_target()
+    progress("runtime: first start of programs that keep caches")
+    reason = make_caches(Runtime(digest, place, target))
+    if reason:
+        progress(f"runtime: no caches are provided: {reason}")
+    facts = {"digest": digest, "python_target": target, "missing": sorted(missing)}
     (place / "runtime.json").write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
     _seal(place)
 

@@ -17,6 +17,7 @@ import platformdirs
 
 from conjunct.errors import WorldError
 from conjunct.model import Action, Skill
+from conjunct.world.caches import FOLDER, cache_entries
 from conjunct.world.channel import Channel
 from conjunct.world.decoys import decoy_files, minted_environment, planted
 from conjunct.world.episode import EpisodeService, Plan
@@ -208,7 +209,7 @@ def _plan(spec: WorldSpec, runtime: Runtime | None, folder: Path, identity: tupl
     return Plan(
         spec=spec,
         place=folder / "episode",
-        layers=_home_layers(spec, store, modified),
+        layers=_home_layers(spec, runtime, store, modified),
         system=store.build(f"system {digest_of(system)}", system, modified=modified),
         binds=runtime.binds() if runtime is not None else (),
         environment=_environment(spec, runtime),
@@ -219,7 +220,9 @@ def _plan(spec: WorldSpec, runtime: Runtime | None, folder: Path, identity: tupl
     )
 
 
-def _home_layers(spec: WorldSpec, store: LayerStore, modified: int) -> tuple[Path, ...]:
+def _home_layers(
+    spec: WorldSpec, runtime: Runtime | None, store: LayerStore, modified: int
+) -> tuple[Path, ...]:
     """What the home folder starts with, uppermost first: the context, the installed set, the decoys."""
     home = spec.layout.home + "/"
 
@@ -252,10 +255,14 @@ def _home_layers(spec: WorldSpec, store: LayerStore, modified: int) -> tuple[Pat
         entries = skill_entries(group, inside(spec.layout.skills), folders=folders)
         return store.build(f"skills {spec.layout.skills} {names}", entries, modified=modified)
 
+    caches = []
+    if runtime is not None and (runtime.root / FOLDER).is_dir():
+        caches = [store.build(f"caches {runtime.digest}", cache_entries(runtime), modified=modified)]
     return (
         store.build(f"context {digest_of(context)}", context, modified=modified),
         *(packages(group) for group in groups),
         store.build(f"decoys {digest_of(decoys)}", decoys, modified=modified),
+        *caches,
     )
 
 
