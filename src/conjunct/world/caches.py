@@ -1,7 +1,7 @@
 """What programs keep in a home folder after their first start: made once at set-up, the same in every world.
 
-Without it the first script of every episode that draws a picture would spend seconds on the list of fonts, and
-leave a file behind that the next one reads: skills that have nothing to do with each other would seem to meet.
+Without it the first script of every episode that draws a picture would spend seconds on the list of fonts and
+leave a file that the next one reads: skills that have nothing to do with each other would seem to meet.
 """
 
 from __future__ import annotations
