@@ -18,7 +18,7 @@ def escaped(raw: bytes, also: bytes = b"") -> str:
     for index, byte in enumerate(raw):
         follows = raw[index + 1 : index + 2]
         if byte in also:
-            out.append(f"\\{byte:o}")
+            out.append(f"\\{byte:03o}" if follows.isdigit() else f"\\{byte:o}")
         elif byte in b'"\\':
             out.append("\\" + chr(byte))
         elif 32 <= byte < 127:
