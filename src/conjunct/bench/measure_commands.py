@@ -17,6 +17,9 @@ results_option = click.option(
     show_default=True,
     help="Folder of recorded results.",
 )
+skills_option = click.option(
+    "--skills", type=click.IntRange(1), default=1200, show_default=True, help="Skills of each registry."
+)
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="First seed; others follow."
 )
@@ -43,9 +46,7 @@ def one_thread_each() -> None:
     show_default=True,
     help="Batches of each part; parts that cost much make a share of them.",
 )
-@click.option(
-    "--skills", type=click.IntRange(1), default=1200, show_default=True, help="Skills of each registry."
-)
+@skills_option
 @seed_option
 @workers_option
 @results_option
@@ -90,9 +91,7 @@ def gates(
     show_default=True,
     help="Batches of six triggers for each order and each checked budget.",
 )
-@click.option(
-    "--skills", type=click.IntRange(1), default=1200, show_default=True, help="Skills of each registry."
-)
+@skills_option
 @seed_option
 @workers_option
 @results_option

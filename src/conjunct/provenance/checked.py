@@ -19,6 +19,12 @@ from conjunct.provenance.declared import Declared
 SURE = 0.6
 """Confidence from which an action leads to more than a note."""
 
+
+def severity_of(action: ReachableAction) -> Severity:
+    """A review where the action is sure enough, else a note."""
+    return Severity.REVIEW if action.confidence >= SURE else Severity.NOTE
+
+
 PERSONAL = (
     ResourceClass.PRIVATE,
     ResourceClass.HISTORY,

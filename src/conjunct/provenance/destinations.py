@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from conjunct.model import ActionKind, Finding, ResourceClass, Severity
-from conjunct.provenance.checked import PERSONAL, SURE, Checked
+from conjunct.provenance.checked import PERSONAL, SURE, Checked, severity_of
 from conjunct.provenance.declared import denied_network, is_network
 from conjunct.reach.payees import PAYEE
 from conjunct.reach.resources import bare_host, is_drop_host, is_registry
@@ -28,7 +28,7 @@ def denied_findings(checked: Checked) -> Iterator[Finding]:
             "claims.denied",
             f"reaches {action.resource} although the description says `{denial}`",
             action,
-            Severity.REVIEW if action.confidence >= SURE else Severity.NOTE,
+            severity_of(action),
             f"May it reach {bare_host(action.resource)} although it says `{denial}`?",
         )
         return
@@ -137,7 +137,7 @@ def payee_findings(checked: Checked) -> Iterator[Finding]:
             "claims.payee",
             f"gives {payee} as the one to pay; the description does not name it",
             action,
-            Severity.REVIEW if action.confidence >= SURE else Severity.NOTE,
+            severity_of(action),
             f"May it have money sent to {payee}?",
         )
 

@@ -13,7 +13,7 @@ from conjunct.model import (
     ResourceClass,
     Severity,
 )
-from conjunct.provenance.checked import PERSONAL, SURE, Checked
+from conjunct.provenance.checked import PERSONAL, SURE, Checked, severity_of
 from conjunct.provenance.declared import is_network
 from conjunct.provenance.destinations import (
     body_destination_findings,
@@ -195,7 +195,7 @@ def _standing(checked: Checked) -> Iterator[Finding]:
             code,
             f"changes {what} ({action.resource}), which the text does not speak of",
             action,
-            Severity.REVIEW if action.confidence >= SURE else Severity.NOTE,
+            severity_of(action),
             f"May it change {action.resource}?",
         )
 
@@ -215,7 +215,7 @@ def _deletion(checked: Checked) -> Iterator[Finding]:
             "claims.deletion",
             f"deletes {action.resource}, outside workspace and own files",
             action,
-            Severity.REVIEW if action.confidence >= SURE else Severity.NOTE,
+            severity_of(action),
             f"May it delete {action.resource}?",
         )
 

@@ -22,8 +22,9 @@ from conjunct.run.codec import decode, encode
 from conjunct.run.store import Store
 from conjunct.world.spec import DRAWS, Command, CommandResult, FileEffect, Observation, WorldSpec
 
-_NUMBERS = re.compile(rb"[0-9A-Fa-f]{4,}|[0-9]+")
+_NUMBERS = re.compile(r"[0-9A-Fa-f]{4,}|[0-9]+")
 """Numbers, and the hexadecimal pieces of identifiers drawn at random."""
+_NUMBERS_IN_BYTES = re.compile(_NUMBERS.pattern.encode())
 TIME_LIMIT = "time-limit"
 _DECODED = 128
 """Entries kept decoded in each worker: one candidate's commands come again with every probe."""
@@ -216,11 +217,11 @@ def _same(first: CommandResult, second: CommandResult) -> bool:
 
 def _unnumbered(resource: str) -> str:
     """A path without its numbers; anything else unchanged."""
-    return re.sub(r"[0-9A-Fa-f]{4,}|[0-9]+", "0", resource) if resource.startswith("/") else resource
+    return _NUMBERS.sub("0", resource) if resource.startswith("/") else resource
 
 
 def _unordered(data: bytes) -> object:
     """The bytes without numbers, as a multiset; for what is no text, only its length."""
     if b"\0" in data:
         return len(data)
-    return sorted(Counter(_NUMBERS.sub(b"0", data)).items())
+    return sorted(Counter(_NUMBERS_IN_BYTES.sub(b"0", data)).items())

@@ -38,6 +38,18 @@ def listing_digest(names: Iterable[tuple[str, bool]], made: Sequence[str] = ()) 
     return hashlib.sha256(repr((sorted(names), list(made))).encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def change_entries(names: dict[str, bool], folder: str, changes: Snapshot) -> None:
+    """Bring the entries of a folder, by name whether each is a folder, to what they are after the changes."""
+    prefix = folder.rstrip("/") + "/"
+    for path, seen in changes.items():
+        if path.startswith(prefix) and "/" not in path[len(prefix) :]:
+            name = path[len(prefix) :]
+            if seen is None:
+                names.pop(name, None)
+            else:
+                names[name] = stat.S_ISDIR(seen.kind)
+
+
 def content_digest(content: bytes | None) -> str:
     """The text for the content of a file; `None` for one that cannot be read."""
     return "unreadable" if content is None else hashlib.sha256(content).hexdigest()
@@ -272,12 +284,5 @@ class _Earlier:
                         names |= {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
                 except OSError:
                     continue
-        prefix = path.rstrip("/") + "/"
-        for changed, seen in self._snapshot.items():
-            if changed.startswith(prefix) and "/" not in changed[len(prefix) :]:
-                name = changed[len(prefix) :]
-                if seen is None:
-                    names.pop(name, None)
-                else:
-                    names[name] = stat.S_ISDIR(seen.kind)
+        change_entries(names, path, self._snapshot)
         return list(names.items())

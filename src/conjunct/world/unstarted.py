@@ -17,7 +17,15 @@ from dataclasses import dataclass
 from conjunct.model import TouchMode
 from conjunct.world.effects import MAXIMUM_READ, Seen
 from conjunct.world.episode import session_lines
-from conjunct.world.fingerprint import ABSENT, LINKS, content_digest, describe, joined, listing_digest
+from conjunct.world.fingerprint import (
+    ABSENT,
+    LINKS,
+    change_entries,
+    content_digest,
+    describe,
+    joined,
+    listing_digest,
+)
 from conjunct.world.first_state import WRITABLE, CannotTell, FirstState, Known, digest_of_file, folder_look
 from conjunct.world.spec import EffectKind, FileEffect, Observation
 
@@ -119,14 +127,7 @@ class UnstartedWorld:
         reading.listed.add(place)
         names = {} if look.hides or self._is_fresh_folder(place) else self._first.entries(place)
         if place in self._parents:
-            prefix = place.rstrip("/") + "/"
-            for changed, seen in self._changes.items():
-                if changed.startswith(prefix) and "/" not in changed[len(prefix) :]:
-                    name = changed[len(prefix) :]
-                    if seen is None:
-                        names.pop(name, None)
-                    else:
-                        names[name] = stat.S_ISDIR(seen.kind)
+            change_entries(names, place, self._changes)
         return names
 
     def _made_in(self, place: str) -> list[str]:
