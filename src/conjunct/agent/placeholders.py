@@ -91,11 +91,6 @@ def _bracket(raw: str, inner: str, optional: bool) -> str:
     return inner.replace("<", "").replace(">", "")
 
 
-def marks_in(word: str) -> list[int]:
-    """Numbers of the placeholders in a word."""
-    return [int(number) for number in _MARK.findall(word)]
-
-
 def unmark(word: str, placeholders: tuple[Placeholder, ...], values: dict[int, str] | None = None) -> str:
     """The word with its marks replaced by values, or by the placeholder as written where there is none."""
 

@@ -7,7 +7,6 @@ calibration.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -117,11 +116,6 @@ def interval_of_smallest(
         made.append(1.0 if smallest is None else smallest)
     low, high = np.quantile(made, (0.05, 0.95))
     return float(low), float(high)
-
-
-def expected_rate(exposure: float, *, power: float = POWER) -> float:
-    """The rate that `exposure` clean looks find with `power`: exp(-exposure·rate) are missed; at most 1."""
-    return min(1.0, -math.log(1.0 - power) / max(exposure, 1e-9))
 
 
 PARTS = (*ORDERS, "calibration")

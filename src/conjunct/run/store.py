@@ -120,15 +120,6 @@ class Store:
             database.executemany("INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?)", rows)
             database.execute("COMMIT")
 
-    def episodes_of(self, candidate: str, fingerprint: str) -> list[Episode]:
-        """All recorded episodes of one candidate under one baseline fingerprint."""
-        with self._told() as database:
-            rows = database.execute(
-                "SELECT episode FROM episodes WHERE candidate = ? AND fingerprint = ? ORDER BY key",
-                (candidate, fingerprint),
-            ).fetchall()
-        return [decode(row[0], Episode) for row in rows]
-
     def record_footprints(self, footprints: Mapping[str, object]) -> None:
         """Keep what skills leave behind and look at, by a key that says of which package and which plan."""
         rows = [(key, encode(one)) for key, one in footprints.items()]

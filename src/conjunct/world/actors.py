@@ -158,10 +158,6 @@ class ActorLedger:
             found = moved[0]
         return found if found != path else ""
 
-    def existing_link(self, path: str, target: str) -> None:
-        """Make a symbolic link known that was there when the episode began."""
-        self._links[path] = target
-
     def resolve_folder(self, path: str) -> str:
         """`path` with the symbolic links followed that lead to the folder it lies in."""
         if not self._links:

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from conjunct.model import Action, ActionKind, Actor
+from conjunct.model import Action, ActionKind
 from conjunct.world.actors import directive
 from conjunct.world.facts import CommandFacts
 from conjunct.world.recogniser import Recogniser
@@ -137,12 +137,3 @@ def reasons_not_to_cut(
     for path in special:
         reasons[f"something stayed that no record holds: {path}"] = None
     return tuple(reasons)
-
-
-def writer_of(actions: Iterable[Action], path: str) -> Actor:
-    """The actor of the last of `actions` that wrote `path`; empty if nobody was seen doing it."""
-    found: Actor = ()
-    for action in actions:
-        if action.kind in _CHANGES and action.resource == path:
-            found = action.actor
-    return found
