@@ -185,6 +185,39 @@ def test_what_drew_random_numbers_is_run_more_often_before_its_record_is_used(me
     assert [run(memo, Files(), drawn) for _ in range(RUNS_WITH_CHANCE + 1)].index(True) == RUNS_WITH_CHANCE
 
 
+def script(line: int) -> Command:
+    path = f"{WorldSpec().layout.skills}/clean/run.py"
+    return replace(COMMAND, argv=("python3", path, str(line)), line=line)
+
+
+def hits(memo: Memo, command: Command, outcome: CommandResult, uses: int) -> list[bool]:
+    """Whether each of so many uses got its result from the memo."""
+    made = []
+    for _ in range(uses):
+        answer = memo.ask(command, Files())
+        made.append(answer.result is not None)
+        if answer.result is None:
+            memo.learn(command, outcome, answer)
+    return made
+
+
+def test_repeats_of_a_script_that_draws_count_for_all_its_lines(memo: Memo) -> None:
+    drawn = replace(result(), draws=True)
+    for line in range(RUNS_WITH_CHANCE - 1):
+        assert hits(memo, script(line), drawn, 2) == [False, False]
+    assert hits(memo, script(99), drawn, 3) == [False, False, True]
+    assert hits(memo, script(0), drawn, 1) == [True], "its two runs are enough by now"
+
+
+def test_a_script_that_draws_and_once_differed_gets_all_runs_for_each_line(memo: Memo) -> None:
+    drawn = replace(result(), draws=True)
+    for line in range(RUNS_WITH_CHANCE):
+        hits(memo, script(line), drawn, 2)
+    for word in (b"abc", b"xyz"):
+        hits(memo, script(50), replace(result(content=word), draws=True), 1)
+    assert hits(memo, script(60), drawn, RUNS_WITH_CHANCE + 1).index(True) == RUNS_WITH_CHANCE
+
+
 @pytest.mark.parametrize(("reason", "kept"), [(DRAWS, True), ("the clock does not reach it", False)])
 def test_what_is_not_known_to_see_the_same_is_no_record(memo: Memo, reason: str, kept: bool) -> None:
     one = result()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from conjunct.bench.measure_commands import gates, power, report
+from conjunct.bench.measure_commands import execute, gates, power, report
 
 _FOLDER = click.Path(path_type=Path)
 _FORM = click.Choice(["terminal", "json"])
@@ -101,6 +101,7 @@ def build(out: Path, labels: Path | None, force: bool, mix: str, **given: Any) -
 
 bench.add_command(gates)
 bench.add_command(power)
+bench.add_command(execute)
 bench.add_command(report)
 
 

@@ -112,6 +112,55 @@ def power(parts: tuple[str, ...], batches: int, skills: int, seed: int, workers:
 
 
 @click.command()
+@click.option("--batches", type=click.IntRange(1), default=5, show_default=True, help="Registries to build.")
+@click.option(
+    "--skills", type=click.IntRange(12), default=36, show_default=True, help="Skills of each registry."
+)
+@click.option(
+    "--adversaries", type=click.IntRange(1), help="Of these, adversarial. Default: a third of the skills."
+)
+@click.option("--mix", type=click.Choice(["reference", "harder"]), default="harder", show_default=True)
+@seed_option
+@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@click.option(
+    "--work",
+    type=_FOLDER,
+    default=Path(".bench") / "executed",
+    show_default=True,
+    help="Registries and runs; the same command goes on where it was stopped.",
+)
+@results_option
+def execute(
+    batches: int,
+    skills: int,
+    adversaries: int | None,
+    mix: str,
+    seed: int,
+    workers: int | None,
+    work: Path,
+    results: Path,
+) -> None:
+    """Batches executed for real: built, vetted with the literal agent, scored beside other gates.
+
+    Each adversary's twin is vetted in its place as well; none of them should be flagged.
+    """
+    from conjunct.bench.executed import measure_executed
+    from conjunct.bench.parameters import parameters_of
+    from conjunct.bench.results import record_part
+
+    hidden = skills // 3 if adversaries is None else adversaries
+    parameters = parameters_of(mix, skills=skills, adversaries=hidden, seed=seed)
+    part = measure_executed(parameters, work, batches=batches, workers=workers, told=click.echo)
+    record_part(results / "executed.json", f"{mix}, {skills} skills", part)
+    for gate, told in part["gates"].items():
+        recall, benign = told["recall"], told["benign"]
+        click.echo(
+            f"{gate}: {recall['hits']} of {recall['of']} adversaries, "
+            f"{benign['hits']} of {benign['of']} benign, {told['episodes']:,} episodes"
+        )
+
+
+@click.command()
 @results_option
 @click.option(
     "--page",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
+from conjunct.bench.executed_page import executed_commands, executed_tables
 from conjunct.bench.plots import PURPOSES, Results, draw_all
 from conjunct.bench.results import Part, read_results
+from conjunct.bench.tables import interval, markdown_table
 from conjunct.errors import UsageError
 
 CAPTIONS = {
@@ -32,6 +33,7 @@ TARGETS = (
 )
 """(part, episodes, recall) promised; those of one new skill are promised for both roles as one."""
 _OTHERS = "other gates: "
+_REPORT = "conjunct bench report"
 
 
 def write_report(results: Path, page: Path, *, plots: bool = True) -> list[str]:
@@ -40,6 +42,7 @@ def write_report(results: Path, page: Path, *, plots: bool = True) -> list[str]:
     Without `plots` pictures that are there stay. Raises `UsageError` where nothing was recorded.
     """
     gates, power = read_results(results / "gates.json"), read_results(results / "power.json")
+    executed = read_results(results / "executed.json")
     if not gates and not power:
         raise UsageError(
             f"{results}: holds no results; run `conjunct bench gates` and `conjunct bench power` first"
@@ -49,11 +52,11 @@ def write_report(results: Path, page: Path, *, plots: bool = True) -> list[str]:
         draw_all(gates, power, folder) if plots else [n for n in PURPOSES if (folder / f"{n}.svg").exists()]
     )
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(page_text(gates, power, drawn), encoding="utf-8")
+    page.write_text(page_text(gates, power, drawn, executed), encoding="utf-8")
     return drawn
 
 
-def page_text(gates: Results, power: Results, drawn: list[str]) -> str:
+def page_text(gates: Results, power: Results, drawn: list[str], executed: Results) -> str:
     """The page; what was not recorded is left out with a line that says so."""
     text = resources.files("conjunct.bench").joinpath("data", "benchmarks.md").read_text(encoding="utf-8")
     tables: Mapping[str, Callable[[], str]] = {
@@ -65,8 +68,9 @@ def page_text(gates: Results, power: Results, drawn: list[str]) -> str:
         "power_table": lambda: power_table(power),
         "calibration_table": lambda: calibration_table(power),
         "registry_table": lambda: registry_table(gates),
-        "commands": lambda: commands(gates, power),
-        "machine": lambda: machine(gates, power),
+        "executed": lambda: executed_tables(executed),
+        "commands": lambda: "\n".join([*commands(gates, power), *executed_commands(executed), _REPORT]),
+        "machine": lambda: machine([*gates.values(), *power.values(), *executed.values()]),
     }
     for name, make in tables.items():
         text = text.replace(f"{{{{{name}}}}}", make())
@@ -76,19 +80,6 @@ def page_text(gates: Results, power: Results, drawn: list[str]) -> str:
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return text
-
-
-def _table(head: str, rows: list[str]) -> str:
-    if not rows:
-        return "Not recorded."
-    return "\n".join([head, "|" + "---|" * (head.count("|") - 1), *rows])
-
-
-def interval(told: Mapping[str, Any]) -> str:
-    """`0.950 (0.930–0.965)`, or a dash for no runs."""
-    if not told["of"]:
-        return "–"
-    return f"{told['rate']:.3f} ({told['wilson'][0]:.3f}–{told['wilson'][1]:.3f})"
 
 
 def _seconds(part: Part) -> str:
@@ -123,7 +114,7 @@ def gates_table(gates: Results) -> str:
                 f"| {_seconds(part)} |"
             )
     head = "| batches of | gate | batches | recall | review, of 41 | episodes a batch | CPU s a batch |"
-    return _table(head, rows)
+    return markdown_table(head, rows)
 
 
 def pools_table(gates: Results) -> str:
@@ -141,7 +132,7 @@ def pools_table(gates: Results) -> str:
     head = (
         "| part | searches | planted | episodes → recall | exact | blamed | benign reviewed, all | triples |"
     )
-    return _table(head, rows)
+    return markdown_table(head, rows)
 
 
 def kinds_table(gates: Results) -> str:
@@ -153,7 +144,7 @@ def kinds_table(gates: Results) -> str:
             for key in ("by_order", "by_delay")
         ]
         rows.append(f"| {name} | {found[0]} | {found[1]} |")
-    return _table("| part | by order (co-skills and history) | by delay |", rows)
+    return markdown_table("| part | by order (co-skills and history) | by delay |", rows)
 
 
 def purposes_table(gates: Results) -> str:
@@ -163,7 +154,7 @@ def purposes_table(gates: Results) -> str:
         f"| {name} | " + " | ".join(f"{part['spent_on'].get(purpose, 0):,}" for purpose in purposes) + " |"
         for name, part in _pools(gates).items()
     ]
-    return _table(f"| part | {' | '.join(purposes)} |", rows)
+    return markdown_table(f"| part | {' | '.join(purposes)} |", rows)
 
 
 def targets_table(gates: Results) -> str:
@@ -180,7 +171,7 @@ def targets_table(gates: Results) -> str:
             state += ", open"
         rows.append(f"| {name} | {episodes / 1000:g}k | {target:g} | {interval(points[-1])} | {state} |")
     rows += _other_targets(gates)
-    return _table("| part | episodes | target | measured | |", rows)
+    return markdown_table("| part | episodes | target | measured | |", rows)
 
 
 def _other_targets(gates: Results) -> list[str]:
@@ -222,7 +213,9 @@ def power_table(power: Results) -> str:
                 for p in points
             )
             rows.append(f"| {name} | {depth} | {part['skills']:,} | {points[-1]['of']} | {told} |")
-    return _table("| order | depth | skills | planted | episodes → smallest rate (90 % interval) |", rows)
+    return markdown_table(
+        "| order | depth | skills | planted | episodes → smallest rate (90 % interval) |", rows
+    )
 
 
 def calibration_table(power: Results) -> str:
@@ -234,7 +227,9 @@ def calibration_table(power: Results) -> str:
         f"| {interval(p['unseen'])} | {interval(p['missed'])} |"
         for p in points
     ]
-    return _table("| skills | budget | stated rate | planted | in no pool that fired | not confirmed |", rows)
+    return markdown_table(
+        "| skills | budget | stated rate | planted | in no pool that fired | not confirmed |", rows
+    )
 
 
 def registry_table(gates: Results) -> str:
@@ -256,10 +251,10 @@ def registry_table(gates: Results) -> str:
             f"| {_seconds(part)} |"
         )
     head = "| skills | batches | budget | recall | episodes for 95 % | all pairs × 30 | CPU s a batch |"
-    return _table(head, rows)
+    return markdown_table(head, rows)
 
 
-def commands(gates: Results, power: Results) -> str:
+def commands(gates: Results, power: Results) -> list[str]:
     """The commands that make these results again."""
     lines = []
     for name, part in gates.items():
@@ -273,13 +268,13 @@ def commands(gates: Results, power: Results) -> str:
             f'conjunct bench power --part "{name}" --batches {part["seeds"][1] - part["seeds"][0]} '
             f"--seed {part['seeds'][0]}" + ("" if part["skills"] == 1200 else f" --skills {part['skills']}")
         )
-    return "\n".join([*lines, "conjunct bench report"])
+    return lines
 
 
-def machine(gates: Results, power: Results) -> str:
+def machine(parts: Sequence[Part]) -> str:
     """Versions and machines of all parts."""
     told = dict.fromkeys(
         f"{part['machine']}; " + ", ".join(f"{name} {number}" for name, number in part["versions"].items())
-        for part in [*gates.values(), *power.values()]
+        for part in parts
     )
     return "Measured with: " + " / ".join(told) + "."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from conjunct.bench.scoring import Row
 
@@ -38,3 +39,17 @@ def rows_json(rows: Sequence[Row], lines: Sequence[str] = ()) -> str:
         for row in rows
     ]
     return json.dumps({"rows": entries, "remarks": list(lines)}, indent=1, ensure_ascii=False)
+
+
+def markdown_table(head: str, rows: Sequence[str]) -> str:
+    """A table in Markdown; `Not recorded.` without rows."""
+    if not rows:
+        return "Not recorded."
+    return "\n".join([head, "|" + "---|" * (head.count("|") - 1), *rows])
+
+
+def interval(told: Mapping[str, Any]) -> str:
+    """`0.950 (0.930–0.965)` of a recorded rate, or a dash for no runs."""
+    if not told["of"]:
+        return "–"
+    return f"{told['rate']:.3f} ({told['wilson'][0]:.3f}–{told['wilson'][1]:.3f})"

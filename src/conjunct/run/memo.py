@@ -3,8 +3,8 @@
 The key is everything handed to the command; below it lie entries, each with the objects that one run touched
 (absent ones and listings too) and a fingerprint of their state. An entry is used only after a second real run
 from the same state gave the same output, status and file changes; one that differed is never used. Where
-random numbers were drawn, more runs have to agree; where it is not known in full what a command could see,
-nothing is kept.
+random numbers were drawn, more runs of that program have to agree; where it is not known in full what a
+command could see, nothing is kept.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ TIME_LIMIT = "time-limit"
 _DECODED = 128
 """Entries kept decoded in each worker: one candidate's commands come again with every probe."""
 _KEPT = frozenset({"exit", TIME_LIMIT})
-PROVISIONAL, CONFIRMED, UNSTABLE = "provisional", "confirmed", "unstable"
+PROVISIONAL, CONFIRMED, UNSTABLE, AGREED = "provisional", "confirmed", "unstable", "agreed"
 _ORDER = {UNSTABLE: 0, CONFIRMED: 1}
 RUNS, RUNS_WITH_CHANCE = 2, 6
-"""Equal runs from one state before a record is used: more where random numbers were drawn."""
+"""Equal runs from one state before a record is used. Where random numbers were drawn, repeats that agreed are
+counted over all lines and states of the program, as one program draws for one purpose: so many less one."""
 
 
 class Observable(Protocol):
@@ -79,6 +80,7 @@ class Memo:
         ]
         # Whether a line of the text does the same twice is a property of packages, not of clock or network.
         self._lines = _text_digest([*package_digests, world.salt, runtime])
+        self._skills_folder = f"{world.layout.skills}/"
         self._base = _text_digest([*package_digests, *surroundings, world.coverage])
         # What the agent does of its own accord comes from no package: what it looks at is in the entries.
         self._own = _text_digest([*surroundings, world.coverage])
@@ -117,6 +119,9 @@ class Memo:
             runs = int(state.partition(" ")[2] or 1)
             if best is None or runs > best[0]:
                 best = (runs, prints, result)
+        if best is not None and best[0] >= RUNS and self._agreed(command) >= RUNS_WITH_CHANCE - 1:
+            self.hits += 1
+            return Answer(result=_result(best[2]), prints=best[1])
         self.misses += 1
         if best is None:
             return Answer()
@@ -133,13 +138,16 @@ class Memo:
             # What it could have seen is not fully known, so neither is whether it would see the same again.
             return
         if answer.expected is not None:
-            needed = RUNS_WITH_CHANCE if result.draws or answer.expected.draws else RUNS
             state = UNSTABLE
             if _same(answer.expected, result):
-                state = CONFIRMED if answer.runs + 1 >= needed else f"{PROVISIONAL} {answer.runs + 1}"
+                state = CONFIRMED
+                if result.draws or answer.expected.draws:
+                    state = self._with_chance(command, answer)
             if not state.startswith(PROVISIONAL):
                 # Each by its own name: a later agreement does not undo that two runs differed.
                 self._store.record_command(self._directive_key(command), state, b"", b"", state)
+            if state == UNSTABLE:
+                self._store.record_command(self._program_key(command), state, b"", b"", state)
         elif timed_out:
             # Waiting for the limit once more would tell nothing new: it stays "not exercised".
             state = CONFIRMED
@@ -149,6 +157,31 @@ class Memo:
         if state == UNSTABLE and answer.expected is not None:
             # The two may have touched different things: neither set of them foretells what happens.
             self._keep(command, answer.expected, state)
+
+    def _with_chance(self, command: Command, answer: Answer) -> str:
+        """State of a record of a program that draws, one more run of which agreed."""
+        runs = answer.runs + 1
+        known = self._program_states(command)
+        if UNSTABLE not in known and len(known) < RUNS_WITH_CHANCE - 1:
+            which = f"{self.key(command)} {answer.prints} {runs}"
+            self._store.record_command(self._program_key(command), which, b"", b"", AGREED)
+        enough = runs >= RUNS_WITH_CHANCE or self._agreed(command) >= RUNS_WITH_CHANCE - 1
+        return CONFIRMED if enough else f"{PROVISIONAL} {runs}"
+
+    def _agreed(self, command: Command) -> int:
+        """Repeats of a program that agreed, over all its lines and states; none where two ever differed."""
+        states = self._program_states(command)
+        return 0 if UNSTABLE in states else len(states)
+
+    def _program_states(self, command: Command) -> list[str]:
+        return [state for _, _, _, state in self._store.commands(self._program_key(command))]
+
+    def _program_key(self, command: Command) -> str:
+        """What draws for one purpose: the file of a package that is run, else the line that asks."""
+        scripts = (word for word in command.argv if word.startswith(self._skills_folder))
+        script = next(scripts, f"{command.file}:{command.line}")
+        of_package = self._lines if command.skill else self._own
+        return _text_digest([of_package, "program", command.skill, script])
 
     def _keep(self, command: Command, result: CommandResult, state: str) -> None:
         before = sorted(result.before)
