@@ -84,7 +84,7 @@ def execute(parameters: BuildParameters, folder: Path, *, workers: int | None = 
     coverage = report["coverage"]
     return Executed(
         scored=scored,
-        aggregate=frozenset(e["name"] for e in entries if _is_loud(e)),
+        aggregate=frozenset(e["name"] for e in entries if is_loud(e)),
         shape=frozenset(e["name"] for e in entries if _has_shape(e)),
         twins=twins,
         contexts={name: coverage[name] for name in _COUNTED},
@@ -127,7 +127,7 @@ def _twins_scored(registry: Path, truth: Truth, store: Path, workers: int | None
     return score(told, replace(truth, skills=benign))
 
 
-def _is_loud(entry: Mapping[str, Any]) -> bool:
+def is_loud(entry: Mapping[str, Any]) -> bool:
     """The aggregate gate: |mean single-probe delta| of at least the band's width."""
     deltas = entry["shape"]["single_probe_deltas"]
     return bool(deltas) and abs(sum(deltas) / len(deltas)) >= BAND
@@ -136,12 +136,13 @@ def _is_loud(entry: Mapping[str, Any]) -> bool:
 def _has_shape(entry: Mapping[str, Any]) -> bool:
     """The published gate: S under its cutoff, by an effect that needs no more than its grid varies."""
     score_ = entry["shape"]["s"]
-    return score_ < S_CUTOFF and any(_in_grid(trigger) for trigger in entry["triggers"])
+    return score_ < S_CUTOFF and any(in_grid(trigger) for trigger in entry["triggers"])
 
 
-def _in_grid(trigger: Mapping[str, Any]) -> bool:
-    needed = [f for f in trigger["factors"] if f["needed"] and not f["absent"]]
-    return {f["factor"] for f in needed} <= _GRID and len(trigger["co_skills"] or ()) <= 1
+def in_grid(trigger: Mapping[str, Any]) -> bool:
+    """Whether a trigger needs no more than one neighbour, one history and a turn."""
+    needed = [f["factor"] for f in trigger["factors"] if f["needed"] and not f["absent"]]
+    return set(needed) <= _GRID and needed.count("co_skills") <= 1
 
 
 def _grid(skills: int, truth: Truth) -> int:
