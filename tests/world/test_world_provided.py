@@ -83,10 +83,23 @@ def test_programs_see_the_clock_of_the_level(runtime: Runtime, level: str) -> No
         assert not result.record.assumed
 
 
+def test_the_machine_was_started_before_the_date_of_the_level(runtime: Runtime) -> None:
+    shown = []
+    for level in ("2026-03-02T09:00:00+00:00", "2031-12-31T23:50:00+00:00"):
+        with open_world(WorldSpec(limits=LIMITS, clock=level), runtime=runtime) as world:
+            result = run(world, "cat", "/proc/stat", "/proc/uptime", "/proc/loadavg")
+        words = result.stdout.split()
+        booted = int(words[words.index(b"btime") + 1])
+        up = float(result.stdout.splitlines()[-2].split()[0])
+        assert abs(datetime.fromisoformat(level).timestamp() - booted - up) < 1
+        shown.append(result.stdout.replace(str(booted).encode(), b""))
+    assert shown[0] == shown[1]
+
+
 @pytest.mark.parametrize(
     ("line", "assumed"),
     [
-        ("cat /proc/uptime", True),
+        ("cat /proc/uptime /proc/stat", False),
         ("/usr/sbin/ldconfig -p", True),
         ("python3 -c 'import os; print(os.cpu_count())'", False),
         ("date; nproc; ls -l ~", False),

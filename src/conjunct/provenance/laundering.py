@@ -129,17 +129,21 @@ def laundering_findings(
     """
     own = neighbour_of(skill, reach)
     telling = [
-        item for item in undeclared if item.code in _UNDECLARED and not _IN_TESTS.search(item.file or "")
+        item
+        for item in undeclared
+        if item.code in _UNDECLARED
+        and not _IN_TESTS.search(item.file or "")
+        and (item.severity is Severity.REVIEW or item.code in _TELLING_NOTES)
     ]
-    yield from _squatting(own, neighbourhood, telling)
-    if not telling:
-        return
     places = {(item.file, item.line) for item in telling}
     told = {
         (item.kind, item.resource)
         for item in reach.actions
         if (item.file, item.line) in places and (item.kind, item.resource) in own.acts
     }
+    yield from _squatting(own, neighbourhood, telling, told)
+    if not telling:
+        return
     for neighbour, alike, contained in _similar(own, neighbourhood):
         subset = own.described < neighbour.declared and contained >= _CONTAINED
         twin = alike >= _NEARLY_IDENTICAL and not own.reached <= neighbour.reached
@@ -179,7 +183,12 @@ def _similar(own: Neighbour, neighbourhood: Neighbourhood) -> Iterator[tuple[Nei
         yield other, shared / max(1e-9, mine + theirs - shared), shared / max(1e-9, mine)
 
 
-def _squatting(own: Neighbour, neighbourhood: Neighbourhood, telling: Sequence[Finding]) -> Iterator[Finding]:
+def _squatting(
+    own: Neighbour,
+    neighbourhood: Neighbourhood,
+    telling: Sequence[Finding],
+    told: set[tuple[ActionKind, str]],
+) -> Iterator[Finding]:
     close: dict[int, None] = {}
     for form in _slips(own.plain_name):
         close.update(dict.fromkeys(neighbourhood.by_name.get(form, ())))
@@ -191,14 +200,16 @@ def _squatting(own: Neighbour, neighbourhood: Neighbourhood, telling: Sequence[F
             or not _one_slip(own.plain_name, other.plain_name)
         ):
             continue
+        twins = bool(told) and told <= other.acts  # the same done twice, under two spellings of its name
+        asks = telling and own.name != other.name and not twins
         same = "the same as" if own.plain_name == other.plain_name else "one slip away from"
         yield Finding(
             own.id,
             Layer.CLAIMS,
             "claims.name-squatting",
             f"its name is {same} that of {other.id}, which is another package",
-            Severity.REVIEW if telling and own.name != other.name else Severity.NOTE,
-            question=f"Is {own.name} meant to stand beside {other.name}?" if telling else None,
+            Severity.REVIEW if asks else Severity.NOTE,
+            question=f"Is {own.name} meant to stand beside {other.name}?" if asks else None,
         )
         return
 
@@ -238,3 +249,5 @@ _UNDECLARED = frozenset(
      "claims.opaque-executed", "claims.hidden-text", "claims.undeclared-connect", "claims.denied",
      "claims.undeclared-secret"}
 )  # fmt: skip
+_TELLING_NOTES = frozenset({"claims.undeclared-connect", "claims.undeclared-secret"})
+"""Notes that tell something beside a neighbour, though nothing on their own."""

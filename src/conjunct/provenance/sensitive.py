@@ -123,6 +123,7 @@ def _secret_flow(checked: Checked) -> Iterator[Finding]:
             and not is_registry(item.resource)
             and checked.declared.host(item.resource) is None
             and (item.kind is ActionKind.SEND or secret.file == item.file)
+            and (item.kind is ActionKind.SEND and _is_fixed(item) or not _needs_destination(secret))
         ]
         named = checked.declared.covers(ActionKind.READ, ResourceClass.SECRET, secret.resource)
         if foreign and _is_someone_elses(secret) and (named is None or _everything(secret)):
@@ -139,7 +140,7 @@ def _secret_flow(checked: Checked) -> Iterator[Finding]:
                 Severity.REVIEW if min(secret.confidence, target.confidence) >= SURE else Severity.NOTE,
                 f"May it read {secret.resource} and reach {place}?",
             )
-        elif named is None:
+        elif named is None and not (_by_word(secret) and secret.file == checked.skill.manifest):
             yield checked.finding(
                 "claims.undeclared-secret",
                 f"reads {secret.resource}, which the text does not speak of",
@@ -154,6 +155,29 @@ def _is_someone_elses(secret: ReachableAction) -> bool:
     if not resource.startswith("env:"):
         return resource not in (".env", ".env.local") and not resource.startswith("<package>")
     return resource == "env:*"
+
+
+def _needs_destination(secret: ReachableAction) -> bool:
+    """What is a flow only with a send to a host the source fixes.
+
+    Prose that speaks of "credentials" or "environment variables" in general reads nothing in particular, and
+    the `.env` of a checkout is where its programs keep ports and addresses too.
+    """
+    return _by_word(secret) or (
+        secret.resource.rsplit("/", 1)[-1] in (".env", ".env.local")
+        and not secret.resource.startswith(("~", "/"))
+    )
+
+
+def _by_word(action: ReachableAction) -> bool:
+    """Whether prose names a credential by a general word alone ("API keys", "environment variables")."""
+    return action.source == "prose" and (
+        action.resource.startswith("keychain:") or action.resource == "env:*"
+    )
+
+
+def _is_fixed(action: ReachableAction) -> bool:
+    return "*" not in bare_host(action.resource)
 
 
 def _everything(secret: ReachableAction) -> bool:
@@ -172,14 +196,32 @@ def _private_flow(checked: Checked) -> Iterator[Finding]:
         if item.kind is ActionKind.SEND and is_network(item) and checked.declared.host(item.resource) is None
     ]
     for read in reads:
-        if sends and checked.declared.covers(ActionKind.READ, read.resource_class, read.resource) is None:
+        send = next((item for item in sends if _is_fixed(item) or item.file == read.file), None)
+        if send is None or _own_folder(read, checked):
+            continue
+        if checked.declared.covers(ActionKind.READ, read.resource_class, read.resource) is None:
             yield checked.finding(
                 "claims.private-flow",
-                f"reads {read.resource} and sends to {sends[0].resource}, neither of which the text names",
+                f"reads {read.resource} and sends to {send.resource}, neither of which the text names",
                 read,
                 Severity.REVIEW,
-                f"May it read {read.resource} and send to {bare_host(sends[0].resource)}?",
+                f"May it read {read.resource} and send to {bare_host(send.resource)}?",
             )
+
+
+_OWN_FOLDER = re.compile(r"~/(?P<top>[\w.-]*[\w-][\w.-]*)/.", re.ASCII)
+
+
+def _own_folder(read: ReachableAction, checked: Checked) -> bool:
+    """Whether a file in the home folder lies in one that carries the skill's name and that it makes itself."""
+    found = _OWN_FOLDER.match(read.resource)
+    if found is None or not checked.declared.describes(found["top"]):
+        return False
+    top = f"~/{found['top']}"
+    return any(
+        item.kind is ActionKind.WRITE and (item.resource == top or item.resource.startswith(f"{top}/"))
+        for item in checked.actions
+    )
 
 
 def _standing(checked: Checked) -> Iterator[Finding]:
@@ -215,9 +257,26 @@ def _deletion(checked: Checked) -> Iterator[Finding]:
             "claims.deletion",
             f"deletes {action.resource}, outside workspace and own files",
             action,
-            severity_of(action),
+            Severity.NOTE if _no_file_of_the_user(action) else severity_of(action),
             f"May it delete {action.resource}?",
         )
+
+
+_ROOT_FOLDERS = re.compile(
+    r"/(?:bin|boot|data|dev|etc|home|lib\w*|media|mnt|nix|opt|proc|root|run|s?bin|snap|srv|sys|tmp|usr|var|backups?|"
+    r"users|volumes|applications|library|system|private|network|[a-z]:)?(?:/|\*|$)",
+    re.IGNORECASE,
+)
+"""What absolute paths of a user's machine begin with."""
+
+
+def _no_file_of_the_user(action: ReachableAction) -> bool:
+    """Words that name no file: "remove default credentials", "drop `/api/v1/health` from the list"."""
+    if action.source != "prose":
+        return False
+    return _by_word(action) or (
+        action.resource.startswith("/") and _ROOT_FOLDERS.match(action.resource) is None
+    )
 
 
 def _opaque(checked: Checked) -> Iterator[Finding]:

@@ -74,6 +74,19 @@ def clause_at(text: str, position: int) -> str:
     return next((text[start:end] for start, end in clauses(text) if start <= position < end), text)
 
 
+_APPOSITION = re.compile(r"\s*(?:(?:e\.g\.|i\.e\.|usually|typically|or|and|etc\.?|,|`[^`]{0,80}`|(?:~|/|\.)[\w.@+~/*-]{1,120}|\w+\.md)\s*){1,12}")
+
+
+def clause_naming(text: str, position: int) -> str:
+    """The clause that names what stands at a position: "adds a line to your shell file (`~/.bashrc`)" is one."""
+    start, end = next(
+        ((start, end) for start, end in clauses(text) if start <= position < end), (0, len(text))
+    )
+    if start and text[start - 1] == "(" and _APPOSITION.fullmatch(text[start:end]):
+        return f"{clause_at(text, start - 2)} {text[start:end]}"
+    return text[start:end]
+
+
 def words_of_clause(text: str) -> list[str]:
     """Its words in lower case, without full stops."""
     return [word.rstrip(".") for word in WORD.findall(text.lower().replace("’", "'"))]

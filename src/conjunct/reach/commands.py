@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import resources as package_files
 from itertools import pairwise
@@ -179,7 +180,7 @@ def _service(name: str, rest: Sequence[str], place: Place, seen: Sightings) -> b
         wanted = row["words"]
         if len(words) < len(wanted) or wanted[0] != name:
             continue
-        if not all(want in ("*", word) for want, word in zip(wanted, words, strict=False)):
+        if not all(map(fnmatchcase, words, wanted)):
             continue
         kind, target = ActionKind(row["kind"]), row["resource"]
         if kind in (ActionKind.CONNECT, ActionKind.SEND):

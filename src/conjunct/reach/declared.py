@@ -11,7 +11,7 @@ from conjunct.model import ActionKind, Capability, Compilation, ResourceClass, S
 from conjunct.reach import resources
 from conjunct.reach.clauses import (
     NAMED_ONLY,
-    clause_at,
+    clause_naming,
     declared_by_clauses,
     deletes,
     negated,
@@ -128,7 +128,7 @@ class _Declared:
                     self.host(host, text, line)
         for pattern in (_PATH, _DOTTED, _MEMORY_FILE):
             for found in pattern.finditer(without_urls):
-                around = clause_at(without_urls, found.start())
+                around = clause_naming(without_urls, found.start())
                 self.path(found.group(0).rstrip(".,;:`"), around, text, line)
         for found in _VARIABLE.finditer(without_urls):
             if resources.is_secret_variable(found.group(0)):

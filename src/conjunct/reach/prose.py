@@ -10,6 +10,7 @@ from conjunct.reach.commands import URL
 from conjunct.reach.downloads import Downloads
 from conjunct.reach.foreign_fetch import read_foreign_fetch
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
+from conjunct.reach.set_up_notes import is_set_up_note
 from conjunct.reach.shell import read_shell
 
 _KIND_OF = {
@@ -45,6 +46,15 @@ _INSTRUCTIONS = re.compile(
 )
 """Addresses under which an agent finds orders, rather than a page for its user."""
 
+_POINTS = re.compile(
+    r"\W{0,6}(?:route|refer|point|redirect|direct)\s+to\b.{0,80}\b(?:docs|documentation|guide|manual|page|pages|site|reference)\b",
+    re.IGNORECASE,
+)
+"""Points the reader to a page; nothing is sent."""
+
+_SET_UP = 0.5
+"""Confidence of what a set-up note for people leads to: told, not asked about."""
+
 _STEPS = {
     DirectiveKind.OVERRIDE: ActionKind.OVERRIDE,
     DirectiveKind.CONCEAL: ActionKind.CONCEAL,
@@ -66,7 +76,7 @@ def read_directives(compilation: Compilation, seen: Sightings) -> None:
                 for item in directive.conditions
             ),
             directive.mention,
-            directive.confidence,
+            min(directive.confidence, _SET_UP) if is_set_up_note(directive) else directive.confidence,
         )
         for condition in directive.conditions:
             seen.constant(condition.value)
@@ -106,6 +116,8 @@ def _act(directive: Directive, place: Place, seen: Sightings) -> None:
         return
     objects = _things(directive.object)
     targets = _things(directive.target)
+    if kind is ActionKind.SEND and not directive.object.strip() and _POINTS.match(directive.quote):
+        kind = ActionKind.CONNECT
     if kind is ActionKind.SEND:
         for host in targets.hosts or objects.hosts or ((UNKNOWN,) if _leaves(directive) else ()):
             seen.network(place, kind, host)

@@ -9,7 +9,7 @@ from typing import cast
 from conjunct.model import Guard
 from conjunct.reach.found import Sightings, distinct
 from conjunct.reach.python_modules import FunctionScope, Module, Site, import_names
-from conjunct.reach.python_trees import FIELDS, PLAIN, inner
+from conjunct.reach.python_trees import PARTS, PLAIN, inner
 from conjunct.reach.python_values import fold
 
 _COUNTERS = frozenset(
@@ -170,11 +170,10 @@ class _Walk:
                     if inside:
                         pending.extend(inside)
                         continue
-                for name in FIELDS[kind]:
-                    value = getattr(node, name, None)
+                for value in PARTS[kind](node):
                     if value.__class__ is list:
                         nodes += [item for item in value if item.__class__ not in PLAIN]
-                    elif isinstance(value, ast.AST) and value.__class__ not in PLAIN:
+                    elif value.__class__ not in PLAIN:
                         nodes.append(value)
 
     def decided(

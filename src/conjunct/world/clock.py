@@ -6,9 +6,13 @@ way, so levels differ only in one number in `/etc/adjtime`. Seen with real progr
 Node, Perl and git show the level's date, `sleep` and time-outs keep their length, files made in the episode
 are dated by the level, planted files keep their dates.
 
-Not reached: statically linked programs (Go, musl), programs that ask the kernel by instruction, and what the
-kernel itself prints (`/proc/stat`, `/proc/uptime`, `/proc/*/stat`). A run that executes the former or touches
-the latter, or reads `SEAMS`, has its clock `assumed`.
+`/proc/stat` and `/proc/uptime`, which many libraries read when they are loaded, are files of the world: a
+machine that was started a while before the level's date.
+
+Not reached: statically linked programs (Go, musl), programs that ask the kernel by instruction, and what else
+the kernel prints (`/proc/*/stat`, `/proc/driver/rtc`). A run that executes the former or reads the clock chip
+has its clock `assumed`. A program can see that its clock is not the kernel's in the library, in `PRELOAD` and
+in `START`; the loader opens all three in every program.
 """
 
 from __future__ import annotations
@@ -26,9 +30,20 @@ LIBRARY = "/usr/local/games/.clock.so"
 PRELOAD = "/etc/ld.so.preload"
 START = "/etc/adjtime"
 """File of the world that holds the distance; every program reads it before its own first step."""
-SEAMS = (PRELOAD, START, LIBRARY, "/proc/stat", "/proc/uptime", "/proc/self/maps", "/proc/driver/rtc")
-"""Paths at which a program could see that the clock is not the kernel's. The loader itself opens the first
-three in every program: only a look beyond that one is a look of the program's own."""
+UP_SECONDS = 263_741.18
+"""How long the machine of every world has been running when an episode starts."""
+IDLE_SECONDS = 259_041.23
+_STATISTICS = """\
+cpu  48211 312 15877 25904123 3321 0 642 0 0 0
+cpu0 48211 312 15877 25904123 3321 0 642 0 0 0
+intr 9120385 0 0
+ctxt 18231077
+btime {booted}
+processes 61244
+procs_running 1
+procs_blocked 0
+softirq 4120558 0 1202114 0 811923 0 0 20311 2086210 0 0
+"""
 
 
 def distance_ns(spec: WorldSpec, *, now: float) -> int:
@@ -48,6 +63,16 @@ def start_file(spec: WorldSpec, *, now: float | None = None) -> bytes:
     """
     begin = time.time() if now is None else now
     return f"0.000000 0 0.000000\n0\nUTC\n{distance_ns(spec, now=begin)} {int(begin)}\n".encode()
+
+
+def kernel_files(spec: WorldSpec) -> tuple[tuple[str, bytes], ...]:
+    """(path, content) in place of what the kernel prints of the host: the same in all worlds of a level."""
+    booted = int(datetime.fromisoformat(spec.clock).timestamp() - UP_SECONDS)
+    return (
+        ("/proc/stat", _STATISTICS.format(booted=booted).encode()),
+        ("/proc/uptime", f"{UP_SECONDS:.2f} {IDLE_SECONDS:.2f}\n".encode()),
+        ("/proc/loadavg", b"0.21 0.17 0.11 1/212 61244\n"),
+    )
 
 
 def compile_library(place: Path) -> str:

@@ -17,7 +17,7 @@ from conjunct.errors import WorldError
 from conjunct.model import Action
 from conjunct.world.capture import Pipe, Streams
 from conjunct.world.changes import ChangeLog
-from conjunct.world.clock import START, start_file
+from conjunct.world.clock import START, kernel_files, start_file
 from conjunct.world.decoys import decoy_files
 from conjunct.world.effects import WorldFiles
 from conjunct.world.layers import package_folders
@@ -102,6 +102,7 @@ class EpisodeService:
             system=plan.system,
             fresh=((START, start_file(plan.spec)),) if plan.clock else (),
             provided=plan.binds,
+            printed=kernel_files(plan.spec) if plan.clock else (),
             limits=self._limits,
         )
         self._files = WorldFiles(self._stage.root, home=home, upper=self._stage.upper, layers=plan.layers)

@@ -24,7 +24,7 @@ from conjunct.world.trace import EpisodeTrace, parse_command
 
 _TRACE_WAIT_SECONDS = 5.0
 _SOUGHT_BYTES = 1 << 20
-_CLOCK = "clock"
+_KERNEL_CLOCK = "kernel-clock"
 """What a trace calls the kernel's own words about time, such as /proc/uptime."""
 _OWN = (RECORDS, CONFIGURATION, START)
 
@@ -172,9 +172,8 @@ class Observer:
         """Why the command may have seen another time than that of the level."""
         if not self._clock:
             return ("the clock of the level is not applied: there is no library for it",)
-        shows = (
-            ["the kernel's own clock was looked at"] if any(t.path == _CLOCK for t in facts.touches) else []
-        )
+        looked = any(touch.path == _KERNEL_CLOCK for touch in facts.touches)
+        shows = ["the kernel's own clock was looked at"] if looked else []
         for action in facts.actions:
             if action.kind is ActionKind.EXEC and action.completed and self._is_static(action.resource):
                 shows.append(f"the clock does not reach a static program: {action.resource}")

@@ -119,13 +119,15 @@ def set_stage(
     system: Path,
     fresh: Sequence[tuple[str, bytes]],
     provided: Sequence[tuple[str, str]],
+    printed: Sequence[tuple[str, bytes]],
     limits: Limits,
 ) -> Stage:
     """Mount the tree of one episode at `place`, visible to this mount namespace only.
 
     `layers`: read-only folders with the parts of `home`, uppermost first. `system`: the folder that holds
     `etc` and the like; `fresh`: (path in the world, content) of system files that are this episode's own.
-    `provided`: (folder of the host, folder in the world) to be shown read-only. Raises `WorldError`.
+    `provided`: (folder of the host, folder in the world) to be shown read-only. `printed`: (path in the
+    world, content) in place of files of the kernel. Raises `WorldError`.
     """
     try:
         kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
@@ -149,7 +151,7 @@ def set_stage(
         for name in WRITABLE_FOLDERS:
             (root / name).chmod(0o755 if name == "run" else _STICKY)
         upper = _mount_home(root / home.lstrip("/"), layers)
-        binds = _mount_provided(provided)
+        binds = [*_mount_provided(provided), *_write_printed(printed)]
     except OSError as error:
         raise WorldError(
             f"cannot build the file tree of the world: {error}; run `conjunct doctor`"
@@ -202,6 +204,16 @@ def _write_fresh(folder: Path, fresh: Sequence[tuple[str, bytes]], system: Path)
     moment = system.stat().st_mtime_ns
     for place in places:
         os.utime(place, ns=(moment, moment))
+
+
+def _write_printed(printed: Sequence[tuple[str, bytes]]) -> list[tuple[str, str]]:
+    binds = []
+    for number, (destination, content) in enumerate(printed):
+        place = Path(f"k{number}")
+        place.write_bytes(content)
+        place.chmod(0o444)
+        binds.append((place.name, destination))
+    return binds
 
 
 def _mount_provided(provided: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
