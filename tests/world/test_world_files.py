@@ -144,6 +144,46 @@ def test_a_change_changes_the_fingerprint_of_what_was_changed(path: str, change:
         assert before[1:] == after[1:]
 
 
+@pytest.mark.parametrize(
+    ("line", "matters"),
+    [
+        ("echo new > $F", False),
+        ('python3 -c \'open("\'$F\'", "w").write("new")\'', False),
+        ("echo new > $F; cat $F", False),
+        ("cat $F; echo new > $F", True),
+        ("echo more >> $F", True),
+        ("stat $F; echo new > $F", True),
+        ('python3 -c \'open("\'$F\'", "r+").write("n")\'', True),
+    ],
+)
+def test_what_a_replaced_file_held_matters_only_to_who_looked(line: str, matters: bool) -> None:
+    path = "/home/sam/project/out.txt"
+    prints = set()
+    for earlier in ("one", "another"):
+        with small_world() as world:
+            script(world, f"echo {earlier} > {path}")
+            result = script(world, line.replace("$F", path), step=1)
+            prints.update(print_ for where, _, print_ in result.before if where == path)
+    assert (len(prints) == 2) is matters
+
+
+@pytest.mark.parametrize("place", ["~/.bashrc", "~/.claude/settings.json"])
+def test_what_a_replaced_setting_held_always_matters(place: str) -> None:
+    with small_world() as world:
+        result = script(world, f"echo new > {place}")
+        path = place.replace("~", "/home/sam")
+        assert [mode for where, mode, _ in result.before if where == path] == [TouchMode.READ]
+
+
+def test_a_file_that_is_written_as_it_was_is_told_by_its_content() -> None:
+    with small_world() as world:
+        script(world, "echo same > ~/project/out.txt")
+        result = script(world, "echo same > ~/project/out.txt", step=1)
+        wrote = [effect.path for effect in result.effects if effect.path.endswith("out.txt")]
+        modes = [mode for where, mode, _ in result.before if where.endswith("out.txt")]
+        assert modes == [TouchMode.WRITE if wrote else TouchMode.READ]
+
+
 def test_fingerprints_are_equal_across_worlds_and_runs() -> None:
     observed = tuple((f"/home/sam/{path}", TouchMode.READ) for path, _ in FILES)
     prints = []

@@ -67,7 +67,8 @@ PLACES = (
     "/bin/sh",
     "/lib64",
 )
-OBSERVED = tuple((place, mode) for place in PLACES for mode in (TouchMode.READ, TouchMode.LIST))
+_MODES = (TouchMode.READ, TouchMode.LIST, TouchMode.WRITE)
+OBSERVED = tuple((place, mode) for place in PLACES for mode in _MODES)
 CHANGES: tuple[tuple[FileEffect, ...], ...] = (
     (
         FileEffect(f"{HOME}/new", EffectKind.FOLDER, mode=0o750),

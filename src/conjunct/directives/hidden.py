@@ -83,7 +83,7 @@ def encoded_prose(text: str, line: int) -> list[HiddenText]:
     found = []
     for match in islice(_BASE64.finditer(text), _MAXIMUM_PIECES):
         decoded = _decode_base64(match[0])
-        if decoded:
+        if decoded and decoded.strip().casefold() not in text.casefold():  # else it stands beside it in plain
             found.append(HiddenText(decoded, _line(text, match.start(), line), "base64"))
     return found[:_MAXIMUM_PIECES]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from conjunct.model import (
+    ActionKind,
     Finding,
     Layer,
     ReachableAction,
@@ -43,6 +45,8 @@ class Checked:
     declared: Declared
     actions: tuple[ReachableAction, ...]
     exercised: frozenset[tuple[str, int]]
+    samples: frozenset[str] = frozenset()
+    """Files of sample and evaluation folders that nothing else of the package names or runs."""
 
     def finding(
         self,
@@ -55,6 +59,8 @@ class Checked:
         """A finding at an action; a line that ran is judged by what it did, so it is a note here."""
         ran = (action.file, action.line) in self.exercised
         if ran and severity is Severity.REVIEW and code != "claims.remote-code":
+            severity, question = Severity.NOTE, None
+        if action.file in self.samples:
             severity, question = Severity.NOTE, None
         under = f", only if {action.guards[-1].text}" if action.guards else ""
         return Finding(
@@ -74,4 +80,37 @@ def checked_of(
 ) -> Checked:
     """What the rules look at: everything reachable that is not merely mentioned."""
     actions = tuple(action for action in reach.actions if not action.mention)
-    return Checked(skill, reach, declared, actions, frozenset(exercised or ()))
+    return Checked(skill, reach, declared, actions, frozenset(exercised or ()), _samples(skill, actions))
+
+
+_SAMPLE_FOLDER = re.compile(r"(?:^|/)(?P<folder>evals?|samples?|sample[_-][\w-]+)/", re.IGNORECASE)
+_BY_ITSELF = re.compile(
+    r"(?:^|/)(?:__(?:init|main)__|conftest|setup|\w*customize|index|makefile|package)\b", re.IGNORECASE
+)
+
+
+def _samples(skill: Skill, actions: Sequence[ReachableAction]) -> frozenset[str]:
+    """Files below `evals/` or `sample_…/` whose names stand nowhere else: material, not what the skill does."""
+    found: dict[str, str] = {}
+    for action in actions:
+        folder = _SAMPLE_FOLDER.search(action.file)
+        if folder and action.source not in ("prose", "autorun") and not _BY_ITSELF.search(action.file):
+            found[action.file] = folder["folder"]
+    if not found:
+        return frozenset()
+    outside = [
+        action.resource
+        for action in actions
+        if action.file not in found and action.kind in (ActionKind.EXEC, ActionKind.OPAQUE, ActionKind.READ)
+    ]
+    return frozenset(
+        file for file, folder in found.items() if not _is_named(file, folder, skill.body, outside)
+    )
+
+
+def _is_named(file: str, folder: str, body: str, resources: Sequence[str]) -> bool:
+    name = file.rsplit("/", 1)[-1]
+    module = f"{folder}.{name.rsplit('.', 1)[0]}"
+    return any(name in text or module in text for text in (body, *resources)) or any(
+        f"{folder}/" in text for text in resources
+    )

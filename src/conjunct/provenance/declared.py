@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from conjunct.model import ActionKind, Capability, ReachableAction, ReachSet, ResourceClass, Skill
-from conjunct.reach.clauses import NAMED_ONLY
+from conjunct.reach.clauses import NAMED_ONLY, words_table
 from conjunct.reach.resources import bare_host, normalise_path
 
 _GENERIC_LABELS = frozenset(
@@ -51,6 +51,8 @@ class Declared:
         """Whether name or description name the host or the service it belongs to."""
         host = bare_host(url)
         if host in self.described_hosts:
+            return True
+        if any(words <= self.words for name, words in _products() if _is_within(host, name)):
             return True
         labels = [label for label in host.split(".") if label not in _GENERIC_LABELS and len(label) > 1]
         return any(self.describes(label) for label in labels[:-1] or labels)
@@ -117,8 +119,20 @@ def declared_of(skill: Skill, reach: ReachSet) -> Declared:
         classes,
         frozenset(described),
         named,
-        words_of(f"{skill.name} {skill.declaration.description}"),
+        words_of(f"{skill.name} {skill.declaration.description}".replace("++", "plusplus")),
     )
+
+
+@lru_cache(maxsize=1)
+def _products() -> tuple[tuple[str, frozenset[str]], ...]:
+    """Hosts, and words that name each."""
+    return tuple(
+        (host, words_of(name)) for host, names in words_table()["products"].items() for name in names
+    )
+
+
+def _is_within(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")
 
 
 _DENIES_NETWORK = re.compile(

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from conjunct.model import ActionKind, Finding, ResourceClass, Severity
 from conjunct.provenance.checked import PERSONAL, SURE, Checked, severity_of
 from conjunct.provenance.declared import denied_network, is_network
+from conjunct.reach.credentials import audience_of
 from conjunct.reach.payees import PAYEE
-from conjunct.reach.resources import bare_host, is_drop_host, is_registry
+from conjunct.reach.resources import bare_host, host_matches, is_drop_host, is_registry
 
-_PLACEHOLDER = re.compile(r"\b(?:your|my|company|domain|host|acme|org|server)[\w-]*\.", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"\b(?:(?:your|my|company|domain|host|acme|org|server)[\w-]*|target|victim|vulnerable)\.", re.IGNORECASE
+)
 """Hosts that stand for the reader's own."""
 
 
@@ -91,7 +94,7 @@ def network_findings(checked: Checked) -> Iterator[Finding]:
 def body_destination_findings(checked: Checked) -> Iterator[Finding]:
     """Prose that orders data to a host which neither name nor description lead a reader to expect."""
     personal = {
-        (item.file, item.line)
+        (item.file, item.line, item.resource)
         for item in checked.actions
         if item.source == "prose"
         and item.kind is ActionKind.READ
@@ -105,7 +108,10 @@ def body_destination_findings(checked: Checked) -> Iterator[Finding]:
             continue
         if checked.declared.describes_host(host):
             continue
-        if (action.file, action.line) in personal:
+        if any(
+            (file, line) == (action.file, action.line) and not _is_its_own(resource, host)
+            for file, line, resource in personal
+        ):
             yield checked.finding(
                 "claims.body-destination",
                 f"orders private data or credentials to be sent to {action.resource}",
@@ -122,6 +128,20 @@ def body_destination_findings(checked: Checked) -> Iterator[Finding]:
                 Severity.REVIEW if in_manifest else Severity.NOTE,
                 f"May it send data to {host}?",
             )
+
+
+_PLAIN_PARTS = frozenset({"api", "app", "bot", "access", "auth", "user", "private", "web", "dev"})
+
+
+def _is_its_own(secret: str, host: str) -> bool:
+    """Whether a credential is the host's business: a well-known one, or `LINEAR_API_KEY` at `api.linear.app`."""
+    audience = audience_of(secret)
+    if audience is not None:
+        return host_matches(host, audience)
+    if not secret.startswith("env:"):
+        return False
+    named = secret[4:].lower().split("_", 1)[0]
+    return len(named) >= 4 and named not in _PLAIN_PARTS and named in host.split(".")[-2:-1]
 
 
 def payee_findings(checked: Checked) -> Iterator[Finding]:

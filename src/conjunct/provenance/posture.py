@@ -71,7 +71,7 @@ def _override(
     elif consequential is not None and (scope in ("", "anything") or _CONSEQUENCE.search(scope)):
         if _FORMATTING.search(scope):
             return
-        near = consequential.file == action.file
+        near = consequential.file == action.file and not _described(action, checked)
         yield checked.finding(
             "claims.unconfirmed",
             f"waives the user's confirmation ({scope or 'anything'}) and can {_effect(consequential)}",
@@ -79,6 +79,17 @@ def _override(
             Severity.REVIEW if near and consequential.kind is not ActionKind.INSTALL else Severity.NOTE,
             f"May it {_effect(consequential)} without asking?",
         )
+
+
+def _described(action: ReachableAction, checked: Checked) -> bool:
+    """Whether the description itself says that this confirmation is not waited for."""
+    return any(
+        item.kind is ActionKind.OVERRIDE
+        and item.resource == action.resource
+        and item.file == checked.skill.manifest
+        and item.line < checked.skill.body_line
+        for item in checked.actions
+    )
 
 
 def _conceal(

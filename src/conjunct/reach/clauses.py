@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources as package_files
 from typing import Any, Final
 
-import yaml
-
 from conjunct.model import ActionKind, ResourceClass
+from conjunct.reach.tables import table
 
 NEGATIONS: Final = frozenset(
     {"no", "not", "never", "without", "doesn't", "don't", "won't", "cannot", "can't", "neither", "nor",
@@ -52,12 +50,10 @@ class _Row:
     objects: frozenset[tuple[str, ...]]
 
 
-@lru_cache(maxsize=1)
 def words_table() -> dict[str, Any]:
     """The mapping of words to capabilities. Treat it as read-only."""
-    text = package_files.files("conjunct.reach").joinpath("data/words.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
-    return loaded
+    words: dict[str, Any] = table("words")
+    return words
 
 
 def clauses(text: str) -> Iterator[tuple[int, int]]:
@@ -74,7 +70,9 @@ def clause_at(text: str, position: int) -> str:
     return next((text[start:end] for start, end in clauses(text) if start <= position < end), text)
 
 
-_APPOSITION = re.compile(r"\s*(?:(?:e\.g\.|i\.e\.|usually|typically|or|and|etc\.?|,|`[^`]{0,80}`|(?:~|/|\.)[\w.@+~/*-]{1,120}|\w+\.md)\s*){1,12}")
+_APPOSITION = re.compile(
+    r"\s*(?:(?:e\.g\.|i\.e\.|usually|typically|or|and|etc\.?|,|`[^`]{0,80}`|(?:~|/|\.)[\w.@+~/*-]{1,120}|\w+\.md)\s*){1,12}"
+)
 
 
 def clause_naming(text: str, position: int) -> str:
@@ -102,6 +100,8 @@ def declared_by_clauses(text: str) -> list[Meaning]:
     found: dict[Meaning, None] = {}
     for start, end in clauses(text):
         words = words_of_clause(text[start:end])
+        if any(firsts.isdisjoint(words) for firsts in _firsts()):
+            continue
         verbs, objects = _found(words)
         for row, nouns in objects.items():
             within = _BEFORE_READ if _rows()[row].meaning[0] is ActionKind.READ else _BEFORE
@@ -180,6 +180,13 @@ def _phrases() -> dict[tuple[str, ...], list[tuple[int, bool]]]:
 @lru_cache(maxsize=1)
 def _index() -> tuple[frozenset[str], tuple[int, ...]]:
     return frozenset(phrase[0] for phrase in _phrases()), tuple(sorted({len(key) for key in _phrases()}))
+
+
+@lru_cache(maxsize=1)
+def _firsts() -> tuple[frozenset[str], frozenset[str]]:
+    """First words of verbs and of objects: a clause without one of each declares nothing."""
+    verbs = frozenset(phrase[0] for row in _rows() for phrase in row.verbs)
+    return verbs, frozenset(phrase[0] for row in _rows() for phrase in row.objects)
 
 
 @lru_cache(maxsize=1)

@@ -7,14 +7,11 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from importlib import resources as package_files
 from itertools import pairwise
 from typing import Any
 
-import yaml
-
 from conjunct.model import ActionKind, ResourceClass
-from conjunct.reach import resources
+from conjunct.reach import resources, tables
 from conjunct.reach.downloads import Downloads, plain_path
 from conjunct.reach.found import UNKNOWN, Place, Sightings
 
@@ -46,12 +43,10 @@ _FETCHED_CODE = re.compile(
 )
 
 
-@lru_cache(maxsize=1)
 def programs() -> dict[str, Any]:
     """The table of programs. Treat it as read-only."""
-    text = package_files.files("conjunct.reach").joinpath("data/programs.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
-    return loaded
+    read: dict[str, Any] = tables.table("programs")
+    return read
 
 
 def program_name(word: str) -> str:
@@ -176,9 +171,9 @@ def _change_folder(rest: Sequence[str], downloads: Downloads) -> None:
 
 def _service(name: str, rest: Sequence[str], place: Place, seen: Sightings) -> bool:
     words = [name, *rest]
-    for row in programs()["services"]:
+    for row in _services().get(name, ()):
         wanted = row["words"]
-        if len(words) < len(wanted) or wanted[0] != name:
+        if len(words) < len(wanted):
             continue
         if not all(map(fnmatchcase, words, wanted)):
             continue
@@ -191,6 +186,15 @@ def _service(name: str, rest: Sequence[str], place: Place, seen: Sightings) -> b
             seen.path(place, kind, target)
         return True
     return False
+
+
+@lru_cache(maxsize=1)
+def _services() -> dict[str, list[dict[str, Any]]]:
+    """The rows of services by their program."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in programs()["services"]:
+        found.setdefault(row["words"][0], []).append(row)
+    return found
 
 
 def _installs(name: str, rest: Sequence[str]) -> bool:

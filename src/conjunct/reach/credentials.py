@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources as package_files
-
-import yaml
 
 from conjunct.reach.path_globs import any_of
 from conjunct.reach.resources import normalise_path
+from conjunct.reach.tables import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +33,10 @@ class Credential:
 @cache
 def credentials() -> tuple[Credential, ...]:
     """All rows of `data/credentials.yaml`."""
-    text = package_files.files("conjunct.reach").joinpath("data/credentials.yaml").read_text(encoding="utf-8")
     fields = ("names", "files", "paths", "audience", "programs", "usual")
     return tuple(
         Credential(row["id"], **{field: tuple(row.get(field, ())) for field in fields})
-        for row in yaml.safe_load(text)
+        for row in table("credentials")
     )
 
 

@@ -30,6 +30,8 @@ _DOTTED = re.compile(
     r"(?<![\w/.-])(\.(?:env|npmrc|netrc|bashrc|zshrc|mcp\.json|cursorrules|claude/[\w./-]+))(?![\w-])"
 )
 _MEMORY_FILE = re.compile(r"\b(?:CLAUDE|AGENTS|GEMINI|SOUL|HEARTBEAT|MEMORY)\.md\b")
+_NAMED_BY = (("/", _PATH), (".", _DOTTED), (".md", _MEMORY_FILE))
+"""What names a path, each with characters that a line must hold for it: most lines hold none."""
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]{1,40}(?:_[A-Z0-9]{1,40}){1,6}\b")
 _NOT_HOSTS = frozenset(
     {"py", "md", "json", "yaml", "yml", "txt", "sh", "js", "ts", "tsx", "jsx", "html", "css", "csv",
@@ -126,18 +128,18 @@ class _Declared:
                 host = found.group(1).lower()
                 if host.rsplit(".", 1)[-1] not in _NOT_HOSTS:
                     self.host(host, text, line)
-        for pattern in (_PATH, _DOTTED, _MEMORY_FILE):
-            for found in pattern.finditer(without_urls):
+        for mark, pattern in _NAMED_BY:
+            for found in pattern.finditer(without_urls) if mark in without_urls else ():
                 around = clause_naming(without_urls, found.start())
                 self.path(found.group(0).rstrip(".,;:`"), around, text, line)
-        for found in _VARIABLE.finditer(without_urls):
+        for found in _VARIABLE.finditer(without_urls) if "_" in without_urls else ():
             if resources.is_secret_variable(found.group(0)):
                 self.add(ActionKind.READ, ResourceClass.SECRET, f"env:{found.group(0)}", text, line)
         for kind, resource_class in _meanings(text):
             self.add(kind, resource_class, "*", text, line)
         for kind, resource_class, resource in declared_by_clauses(text):
             self.add(kind, resource_class, resource, text, line)
-        for found in _PROGRAM.finditer(text):
+        for found in _PROGRAM.finditer(text) if "`" in text else ():
             if found.group(1) in _known_programs():
                 self.add(ActionKind.EXEC, ResourceClass.PROCESS, found.group(1), text, line)
 
@@ -178,6 +180,8 @@ def _meanings(text: str) -> list[tuple[ActionKind, ResourceClass]]:
     single, phrases = _meaning_of()
     words = words_of_clause(text)
     found: dict[tuple[ActionKind, ResourceClass], None] = {}
+    if single.keys().isdisjoint(words) and phrases.keys().isdisjoint(words):
+        return []
     for index, word in enumerate(words):
         if word not in single and word not in phrases:
             continue

@@ -13,8 +13,10 @@ def read_foreign_fetch(text: str, place: Place, seen: Sightings) -> None:
     for number, line in enumerate(text.splitlines()):
         if len(line) > 4000 or not _DOWNLOADS.search(line) or not _EXECUTES.search(line):
             continue
-        url = _ANY_URL.search(line)
-        remote_code(url.group(0) if url else UNKNOWN, place.at(place.line + number), seen, 0.9)
+        url = _ANY_URL.search(line) or _PLAIN_URL.search(line)
+        remote_code(
+            url.group(url.lastindex or 0) if url else UNKNOWN, place.at(place.line + number), seen, 0.9
+        )
 
 
 _DOWNLOADS = re.compile(
@@ -26,3 +28,9 @@ _EXECUTES = re.compile(
     r"\b(?:iex|invoke-expression|eval|system|exec|start-process|do shell script)\b", re.IGNORECASE
 )
 _ANY_URL = re.compile(r"https?://[^\s'\"<>|;)`\\]+", re.IGNORECASE)
+_PLAIN_URL = re.compile(
+    r"\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget)\s+(?:-\w+\s+){0,4}['\"]?"
+    r"((?:[a-z0-9-]{1,63}\.){1,4}[a-z]{2,24}/[^\s'\"<>|;)`\\]*)",
+    re.IGNORECASE,
+)
+"""An address without its scheme: `irm bun.sh/install.ps1 | iex`."""

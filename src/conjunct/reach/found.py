@@ -27,6 +27,9 @@ UNKNOWN = "*"
 MOST_ACTIONS = 4000
 """Actions kept per skill: a package that is built to have more gets a finding instead of our memory."""
 
+MOST_GUARDS = 8
+"""Guards told of one action, the innermost."""
+
 LONGEST_RESOURCE = 300
 DEEPEST_SNIPPET = 4
 MOST_SNIPPETS = 1000
@@ -98,7 +101,7 @@ class Sightings:
             line=place.line,
             source=place.source,
             confidence=confidence,
-            guards=place.guards[-8:],
+            guards=place.guards[-MOST_GUARDS:],
             mention=place.mention,
         )
 

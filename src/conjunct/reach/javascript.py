@@ -8,18 +8,17 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import resources as package_files
 from typing import Any
 
 import tree_sitter_javascript
 import tree_sitter_typescript
-import yaml
 from tree_sitter import Language, Node, Parser
 
 from conjunct.model import ActionKind, Guard, ResourceClass
 from conjunct.reach.commands import list_command, remote_code
 from conjunct.reach.downloads import Downloads
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
+from conjunct.reach.tables import table
 
 LARGEST = 256 * 1024
 _MOST_NODES = 300_000
@@ -35,12 +34,10 @@ _COUNT_NAMES = re.compile(
 )
 
 
-@lru_cache(maxsize=1)
 def calls_table() -> dict[str, Any]:
     """The table of JavaScript calls. Treat it as read-only."""
-    text = package_files.files("conjunct.reach").joinpath("data/javascript.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
-    return loaded
+    calls: dict[str, Any] = table("javascript")
+    return calls
 
 
 @lru_cache(maxsize=3)

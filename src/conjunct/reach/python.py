@@ -10,7 +10,7 @@ from conjunct.model import ActionKind, ResourceClass
 from conjunct.reach.found import Place, Sightings
 from conjunct.reach.python_dynamic import list_attribute_access, list_called_value, list_dynamic
 from conjunct.reach.python_guards import index_module, named_constants
-from conjunct.reach.python_modules import Module, Package, Site, parse_python
+from conjunct.reach.python_modules import FunctionScope, Module, Package, Site, parse_python
 from conjunct.reach.python_processes import run_shell_text, run_words, start_process
 from conjunct.reach.python_reading import Reading, addresses, is_given, keyword_of
 from conjunct.reach.python_values import fold, texts
@@ -27,6 +27,8 @@ _NETWORK_METHODS = {
     "put": ActionKind.SEND,
     "request": ActionKind.SEND,
 }
+_METHODS = frozenset({*_NETWORK_METHODS, "open", "system", "popen", "extractall"})
+"""Methods that are looked at whatever their receiver is."""
 
 
 def read_python(files: Mapping[str, str], seen: Sightings, *, place: Place | None = None) -> None:
@@ -183,8 +185,11 @@ class _Listing:
 
     def method(self, function: ast.Attribute, name: str | None, site: Site) -> None:
         """A method of a value whose type is not known: path methods, sessions, sockets."""
-        method, place = function.attr, self.reading.place(site)
+        method = function.attr
         kind = self.table["path_methods"].get(method)
+        if kind is None and method not in _METHODS:
+            return
+        place = self.reading.place(site)
         if kind is not None:
             for path in texts(fold(function.value, site.scope)):
                 self.seen.path(place, ActionKind(kind), path)
@@ -199,17 +204,20 @@ class _Listing:
                     self.seen.network(place, _NETWORK_METHODS[method], url)
         elif method in ("system", "popen") and name is None:
             run_shell_text(self.reading, site, site.call.args[:1])
-        elif method in ("extractall",):
+        elif method == "extractall":
             self.seen.path(place, ActionKind.WRITE, texts(self.reading.argument(site, 0, ("path",)))[0])
 
     def variables(self, sites: list[Site]) -> None:
         """Environment variables by subscript (`os.environ["X"]`) and by call."""
+        calling: dict[int, dict[int, FunctionScope]] = {}
+        for site in sites:
+            calling.setdefault(id(site.scope.module), {})[id(site.scope)] = site.scope
         for module in self.reading.package.modules.values():
             for subscript, where in module.subscripts:
                 if where.dotted(subscript.value) == "os.environ":
                     fold(subscript, where)
             scopes = {id(where): where for _, where in module.subscripts}
-            scopes |= {id(site.scope): site.scope for site in sites if site.scope.module is module}
+            scopes |= calling.get(id(module), {})
             scopes[id(module.scope)] = module.scope
             for scope in scopes.values():
                 for name, line in scope.read:

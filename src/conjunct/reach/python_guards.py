@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from conjunct.model import Guard
-from conjunct.reach.found import Sightings, distinct
+from conjunct.reach.found import MOST_GUARDS, Sightings, distinct
 from conjunct.reach.python_modules import FunctionScope, Module, Site, import_names
 from conjunct.reach.python_trees import PARTS, PLAIN, inner
 from conjunct.reach.python_values import fold
@@ -45,7 +45,7 @@ class _Walk:
         for statement in body:
             self.statement(statement, guards, scope)
             if isinstance(statement, ast.If) and not statement.orelse and _always_leaves(statement.body):
-                guards = (*guards, self.guard(statement.test, negated=True))
+                guards = _under(guards, self.guard(statement.test, negated=True))
 
     def statement(self, node: ast.stmt, guards: tuple[Guard, ...], scope: FunctionScope) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -114,9 +114,9 @@ class _Walk:
         if _is_main_test(node.test):
             self.push((node.body, node.orelse), guards, scope)
             return
-        self.stack.append((node.body, (*guards, self.guard(node.test)), scope))
+        self.stack.append((node.body, _under(guards, self.guard(node.test)), scope))
         if node.orelse:
-            self.stack.append((node.orelse, (*guards, self.guard(node.test, negated=True)), scope))
+            self.stack.append((node.orelse, _under(guards, self.guard(node.test, negated=True)), scope))
 
     def match(self, node: ast.Match, guards: tuple[Guard, ...], scope: FunctionScope) -> None:
         self.expressions((node.subject,), guards, scope)
@@ -126,7 +126,7 @@ class _Walk:
             for value in constants:
                 self.seen.constant(value)
             guard = Guard(f"match {self.module.source(node.subject)}", node.lineno, constants)
-            self.stack.append((case.body, (*guards, guard), scope))
+            self.stack.append((case.body, _under(guards, guard), scope))
 
     def push(
         self, blocks: tuple[list[ast.stmt], ...], guards: tuple[Guard, ...], scope: FunctionScope
@@ -187,8 +187,8 @@ class _Walk:
         elif isinstance(node, ast.IfExp):
             return [
                 ([node.test], under),
-                ([node.body], (*under, self.guard(node.test))),
-                ([node.orelse], (*under, self.guard(node.test, negated=True))),
+                ([node.body], _under(under, self.guard(node.test))),
+                ([node.orelse], _under(under, self.guard(node.test, negated=True))),
             ]
         return []
 
@@ -201,7 +201,7 @@ class _Walk:
         for value in node.values:
             found.append(([value], under))
             if calls:
-                under = (*under, self.guard(value))
+                under = _under(under, self.guard(value))
         return found
 
     def guard(self, test: ast.expr, *, negated: bool = False) -> Guard:
@@ -216,6 +216,11 @@ class _Walk:
             for number in _counted(parts):
                 self.seen.count(number)
         return Guard(f"not ({text})" if negated else text, test.lineno, constants)
+
+
+def _under(guards: tuple[Guard, ...], further: Guard) -> tuple[Guard, ...]:
+    """Guards with one more; only the innermost are told, and a thousand early returns add up otherwise."""
+    return (*guards[1 - MOST_GUARDS :], further)
 
 
 def named_constants(module: Module, seen: Sightings) -> None:

@@ -127,7 +127,14 @@ class FunctionScope:
         self.known: dict[str, Values | None] = {}
         self.names: dict[str, str | None] = {}
         self.read: list[tuple[str, int]] = []
+        self.parameters: tuple[str, ...] = ()
+        """Names of the positional and keyword parameters."""
         module.package.scopes.append(self)
+        if block is not None:
+            given = block.args
+            self.parameters = tuple(
+                item.arg for item in (*given.posonlyargs, *given.args, *given.kwonlyargs)
+            )
         if block is not None and not isinstance(block, ast.Lambda):
             module.package.defined.add(block.name)
 
@@ -211,25 +218,18 @@ class FunctionScope:
         while scope is not None:
             if name in scope.bindings:
                 return scope.bindings[name]
-            if scope.block is not None and name in scope.parameters():
+            if name in scope.parameters:
                 return scope._arguments(name)
             scope = scope.outer
         return []
-
-    def parameters(self) -> list[str]:
-        """Names of the positional and keyword parameters."""
-        if self.block is None:
-            return []
-        arguments = self.block.args
-        return [item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
     def _arguments(self, name: str) -> list[Bound]:
         """What the call sites in the package pass for a parameter, and its default."""
         if self.block is None:
             return []
-        names = self.parameters()
+        names = self.parameters
         position = names.index(name)
-        offset = 1 if names[:1] in (["self"], ["cls"]) else 0
+        offset = 1 if names[:1] in (("self",), ("cls",)) else 0
         found: list[Bound] = []
         for site in self.module.package.sites_of.get(id(self.block), [])[:6]:
             for keyword in site.call.keywords:

@@ -6,10 +6,7 @@ import ast
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import resources as package_files
 from typing import Any
-
-import yaml
 
 from conjunct.model import Guard
 from conjunct.reach.downloads import Downloads
@@ -18,6 +15,7 @@ from conjunct.reach.python_decoders import Values
 from conjunct.reach.python_modules import FunctionScope, Package, Site
 from conjunct.reach.python_trees import children
 from conjunct.reach.python_values import fold, texts
+from conjunct.reach.tables import table
 
 _MOST_PARTS = 300
 """Parts of one expression, through names and functions, that are looked at for where it comes from."""
@@ -28,8 +26,7 @@ _SETS = ("clock", "shell", "processes", "exec_family", "fetches", "decoders", "d
 @lru_cache(maxsize=1)
 def calls_table() -> dict[str, Any]:
     """The table of Python calls; lists of names as sets. Treat it as read-only."""
-    text = package_files.files("conjunct.reach").joinpath("data/python.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    loaded: dict[str, Any] = table("python")
     return loaded | {name: frozenset(loaded[name]) for name in _SETS}
 
 

@@ -6,12 +6,10 @@ import fnmatch
 import posixpath
 import re
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
-import yaml
-
 from conjunct.model import ResourceClass
+from conjunct.reach import tables
 from conjunct.reach.path_globs import any_of
 
 _LONGEST = 1024
@@ -25,12 +23,10 @@ _HOME = re.compile(
 _WINDOWS_DATA = re.compile(r"^(?:%(?:LOCAL)?APPDATA%|\$env:(?:LOCAL)?APPDATA)(?=/|$)", re.IGNORECASE)
 
 
-@lru_cache(maxsize=1)
 def table() -> dict[str, Any]:
     """The data file as read. Treat it as read-only."""
-    text = resources.files("conjunct.reach").joinpath("data/resources.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
-    return loaded
+    read: dict[str, Any] = tables.table("resources")
+    return read
 
 
 def normalise_path(path: str, *, home: str | None = None) -> str:

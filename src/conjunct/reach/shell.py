@@ -37,6 +37,10 @@ _DEEPEST_WORD = 8
 _LONGEST_WORD = 4000
 """Bytes of a word with substitutions in it that are looked into; a plain string may be longer."""
 
+_WORDS = frozenset(
+    {"command_name", "word", "number", "raw_string", "ansi_c_string", "string", "concatenation", "expansion",
+     "simple_expansion", "command_substitution", "process_substitution", "brace_expression"}
+)  # fmt: skip
 _LITERAL = frozenset({"word", "raw_string", "ansi_c_string", "string", "concatenation"})
 
 _PACKAGE_VARIABLES = frozenset(
@@ -237,6 +241,8 @@ class _Walk:
         if name in ("date", "get-date", "uptime"):
             self.seen.reads_clock = True
         origin = self.origin(node)
+        if origin and name in programs()["interpreters"]:
+            origin = self.origin_of_code(node, argv, words)
         runs = name in _RUNNERS or (name in programs()["interpreters"] and not _has_file(words))
         if (origin and (runs or words[0] == UNKNOWN or name == UNKNOWN)) or (
             origin and name in programs()["interpreters"]
@@ -253,6 +259,26 @@ class _Walk:
             elif not origin:
                 self.seen.snippet(language, code, place)
         list_command(argv, place, self.seen, self.downloads)
+
+    def origin_of_code(self, node: Node, argv: list[str], words: list[str]) -> str | None:
+        """The URL whose content an interpreter runs. What stands behind its script is data: `x.py "$(curl …)"`."""
+        behind = _arguments_of_script(words)
+        if behind is None:
+            return self.origin(node)
+        children = [
+            child for child in node.named_children if child.type in _WORDS or "redirect" in child.type
+        ]
+        given = sum(child.type in _WORDS for child in children)
+        first = behind + len(argv) - len(words)
+        if given != len(argv):
+            return self.origin(node)
+        plain = [child for child in children if child.type in _WORDS][:first]
+        redirects = [child for child in children if child.type not in _WORDS]
+        for child in (*plain, *redirects):
+            found = self.origin(child)
+            if found is not None:
+                return found
+        return None
 
     def evaluate(self, text: str, place: Place) -> None:
         if text.strip(" *"):
@@ -434,6 +460,19 @@ def _has_file(words: list[str]) -> bool:
     if "-s" in rest or "-" in rest or "/dev/stdin" in rest:
         return False
     return any(not word.startswith("-") for word in rest)
+
+
+_SCRIPT_NAME = re.compile(r"\.(?:py|sh|bash|js|mjs|cjs|ts|rb|pl|php)$", re.IGNORECASE)
+
+
+def _arguments_of_script(words: list[str]) -> int | None:
+    """The index behind the script's name, or behind `-`, of an interpreter's words; `None` where it has none."""
+    if _inline_code(program_name(words[0]), words) is not None:
+        return None
+    for index, word in enumerate(words[1:], start=1):
+        if word == "-" or (not word.startswith("-") and _SCRIPT_NAME.search(word)):
+            return index + 1
+    return None
 
 
 def _inline_code(name: str, words: list[str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,13 +83,21 @@ class ChangeLog:
         self._remember_all(effects)
         self._look()
 
-    def take(self, touches: Iterable[Touch]) -> Change:
-        """What changed since the last call, and the state in which `touches` found things."""
+    def take(self, touches: Iterable[Touch], *, replaced: Set[str] = frozenset()) -> Change:
+        """What changed since the last call, and the state in which `touches` found things.
+
+        `replaced`: files whose former content nobody saw: their state is that they were there.
+        """
         before, after = self._snapshot, self._files.snapshot()
         effects = self._files.changed(before, after)
         change = Change(
             effects=effects,
-            before=self._observed(touches, changed=before != after),
+            before=self._observed(
+                touches,
+                # Where no effect tells of it, the record made again would not write it.
+                replaced={e.path for e in effects if e.kind is EffectKind.WRITTEN and e.path in replaced},
+                changed=before != after,
+            ),
             contents={effect.path: self._content_before(effect.path) for effect in effects},
             special=self._files.special(before, after),
         )
@@ -97,15 +105,17 @@ class ChangeLog:
         self._look()
         return change
 
-    def _observed(self, touches: Iterable[Touch], *, changed: bool) -> tuple[tuple[str, TouchMode, str], ...]:
+    def _observed(
+        self, touches: Iterable[Touch], *, replaced: Set[str], changed: bool
+    ) -> tuple[tuple[str, TouchMode, str], ...]:
         # The environment is no path, but the values of minted variables differ between comparisons.
         asked: dict[Observation, None] = {("env:", TouchMode.READ): None}
         for touch in touches:
             if touch.mode is TouchMode.EVERYTHING:
                 asked["/", TouchMode.EVERYTHING] = None
             elif touch.path.startswith("/") and not touch.path.startswith(_CONSTANT):
-                listed = touch.mode is TouchMode.LIST
-                asked[touch.path, TouchMode.LIST if listed else TouchMode.READ] = None
+                mode = TouchMode.LIST if touch.mode is TouchMode.LIST else TouchMode.READ
+                asked[touch.path, TouchMode.WRITE if touch.path in replaced else mode] = None
         if not changed:
             return tuple((*one, self._prints.now(one, self._snapshot)) for one in asked)
         return tuple((*one, self._prints.before(one, self._snapshot, self._targets)) for one in asked)

@@ -92,6 +92,9 @@ class CommandFacts:
     processes: tuple[Process, ...] = ()
     """All processes of this command; survivors of earlier ones are not repeated."""
     carriers_out: tuple[CarrierOut, ...] = ()
+    replaced: frozenset[str] = frozenset()
+    """Files of the workspace and temporary ones that were emptied before anybody looked at them: what they
+    held was not seen."""
     folder_stats: tuple[str, ...] = ()
     """Folders that were looked at by stat only, never listed: their touch is LIST all the same."""
     outlived: tuple[int, ...] = ()

@@ -30,6 +30,11 @@ def describe(look: Seen, content: str) -> str:
     return f"{look.kind:o} {stat.S_IMODE(look.mode):o} {age} {content}"
 
 
+def replaced_file(look: Seen) -> str:
+    """The text for a file that was emptied before anybody looked at it."""
+    return f"{look.kind:o} {stat.S_IMODE(look.mode):o} replaced"
+
+
 def listing_digest(names: Iterable[tuple[str, bool]], made: Sequence[str] = ()) -> str:
     """The text for the entries of a folder: (name, whether it is a folder), in any order.
 
@@ -102,6 +107,8 @@ class Fingerprints:
             return describe(look, listing_digest(self._files.entries(path), self.made_in(path, snapshot)))
         if not stat.S_ISREG(look.kind):
             return describe(look, "special")
+        if mode is TouchMode.WRITE:
+            return replaced_file(look)
         if mode is TouchMode.STAT:
             return describe(look, str(look.size))
         return describe(look, content_digest(self._files.read(path)))
@@ -206,6 +213,8 @@ class _Earlier:
             return describe(look, listing_digest(self._entries(path), made))
         if not stat.S_ISREG(look.kind):
             return describe(look, "special")
+        if mode is TouchMode.WRITE:
+            return replaced_file(look)
         if mode is TouchMode.STAT:
             return describe(look, str(look.size))
         if path in self._snapshot:

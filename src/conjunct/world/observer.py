@@ -124,7 +124,7 @@ class Observer:
         self.brought("\0".join(command.argv).encode("utf-8", "surrogatepass") + command.stdin)
         facts = self._facts(command, ending)
         records = collect(self._records)
-        change = self._changes.take(facts.touches)
+        change = self._changes.take(facts.touches, replaced=facts.replaced)
         outlived = tuple(pid for pid in ending.alive if pid not in self._survivors)
         self._survivors = ending.alive
         self._last = command
@@ -245,7 +245,7 @@ class Observer:
             facts = parse_command(
                 self._tape.rest(), episode=self._trace, command=command, root_pid=-1, ended=False
             )
-        change = self._changes.take(facts.touches)
+        change = self._changes.take(facts.touches, replaced=facts.replaced)
         actions = with_changes(
             self._deliveries.named(facts.actions),
             change.effects,

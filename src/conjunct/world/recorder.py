@@ -28,6 +28,7 @@ _ACTIONS = 20_000
 _CONNECTIONS = 20_000
 _CARRIERS = 1_000
 _SCRIPT_WORDS = 4
+_OF_TASKS = frozenset({ResourceClass.WORKSPACE, ResourceClass.TEMPORARY})
 
 Detail = tuple[tuple[str, str], ...]
 ActionKey = tuple[ActionKind, str, bool, int, Actor]
@@ -59,6 +60,8 @@ class Recorder:
     folders: set[str] = field(default_factory=set)
     seen_by_attributes: set[str] = field(default_factory=set)
     listed: set[str] = field(default_factory=set)
+    first_looks: dict[str, bool] = field(default_factory=dict)
+    """Path to whether the first that happened to it was to be emptied, as an input or output of a task."""
     seeds: set[tuple[int, int, int]] = field(default_factory=set)
     """(pid, line of its exec, bytes) of random numbers that a runtime drew for itself at its start."""
     draws: bool = False
@@ -86,6 +89,7 @@ class Recorder:
             return False
         if about.everything:
             mode = TouchMode.EVERYTHING
+        self.first_looks.setdefault(about.path, False)
         key = (about.path, mode, found, process.step)
         if key not in self.touched:
             if len(self.touched) >= _TOUCHES:
@@ -216,6 +220,8 @@ class Recorder:
         fetched = () if _is_bytecode_of(path, process) else process.fetched
         record = self.ledger.replace if anew else self.ledger.update
         record(path, process.actor, fetched=fetched)
+        if anew and path not in self.first_looks:
+            self.first_looks[path] = self.path_class(process, path) in _OF_TASKS
         self.touch(process, path, TouchMode.WRITE, found=True)
         self.act_on(process, ActionKind.WRITE, path, detail=(("change", change),))
 

@@ -380,6 +380,7 @@ class _CommandReader:
             connections=tuple(recorder.connections),
             processes=tuple(process.frozen() for process in self.processes),
             carriers_out=tuple(recorder.carriers.values()),
+            replaced=frozenset(path for path, anew in recorder.first_looks.items() if anew),
             folder_stats=tuple(sorted(recorder.seen_by_attributes - recorder.listed)),
             outlived=tuple(process.pid for process in living),
             programs_missing=tuple(

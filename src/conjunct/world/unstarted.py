@@ -25,6 +25,7 @@ from conjunct.world.fingerprint import (
     describe,
     joined,
     listing_digest,
+    replaced_file,
 )
 from conjunct.world.first_state import WRITABLE, CannotTell, FirstState, Known, digest_of_file, folder_look
 from conjunct.world.spec import EffectKind, FileEffect, Observation
@@ -115,6 +116,8 @@ class UnstartedWorld:
             return describe(look, listing_digest(names.items(), self._made_in(place)))
         if not stat.S_ISREG(look.kind):
             return describe(look, "special")
+        if mode is TouchMode.WRITE:
+            return replaced_file(look)
         if mode is TouchMode.STAT:
             return describe(look, str(look.size))
         if place in self._changes:
