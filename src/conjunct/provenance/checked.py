@@ -90,7 +90,7 @@ _BY_ITSELF = re.compile(
 
 
 def _samples(skill: Skill, actions: Sequence[ReachableAction]) -> frozenset[str]:
-    """Files below `evals/` or `sample_…/` whose names stand nowhere else: material, not what the skill does."""
+    """Files below `evals/` or `sample_…/` whose names stand nowhere else: material."""
     found: dict[str, str] = {}
     for action in actions:
         folder = _SAMPLE_FOLDER.search(action.file)

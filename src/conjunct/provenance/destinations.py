@@ -134,7 +134,7 @@ _PLAIN_PARTS = frozenset({"api", "app", "bot", "access", "auth", "user", "privat
 
 
 def _is_its_own(secret: str, host: str) -> bool:
-    """Whether a credential is the host's business: a well-known one, or `LINEAR_API_KEY` at `api.linear.app`."""
+    """Whether a credential is the host's business: known to be, or `LINEAR_API_KEY` at `api.linear.app`."""
     audience = audience_of(secret)
     if audience is not None:
         return host_matches(host, audience)

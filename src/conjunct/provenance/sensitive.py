@@ -123,7 +123,7 @@ def _secret_flow(checked: Checked) -> Iterator[Finding]:
             and not is_registry(item.resource)
             and checked.declared.host(item.resource) is None
             and (item.kind is ActionKind.SEND or secret.file == item.file)
-            and (item.kind is ActionKind.SEND and _is_fixed(item) or not _needs_destination(secret))
+            and ((item.kind is ActionKind.SEND and _is_fixed(item)) or not _needs_destination(secret))
         ]
         named = checked.declared.covers(ActionKind.READ, ResourceClass.SECRET, secret.resource)
         if foreign and _is_someone_elses(secret) and (named is None or _everything(secret)):
@@ -213,7 +213,7 @@ _OWN_FOLDER = re.compile(r"~/(?P<top>[\w.-]*[\w-][\w.-]*)/.", re.ASCII)
 
 
 def _own_folder(read: ReachableAction, checked: Checked) -> bool:
-    """Whether a file in the home folder lies in one that carries the skill's name and that it makes itself."""
+    """Whether a file in the home folder lies in one that has the skill's name and is made by it."""
     found = _OWN_FOLDER.match(read.resource)
     if found is None or not checked.declared.describes(found["top"]):
         return False

@@ -76,7 +76,7 @@ _APPOSITION = re.compile(
 
 
 def clause_naming(text: str, position: int) -> str:
-    """The clause that names what stands at a position: "adds a line to your shell file (`~/.bashrc`)" is one."""
+    """The clause that names what is at a position; "adds it to your shell file (`~/.bashrc`)" is one."""
     start, end = next(
         ((start, end) for start, end in clauses(text) if start <= position < end), (0, len(text))
     )

@@ -261,7 +261,7 @@ class _Walk:
         list_command(argv, place, self.seen, self.downloads)
 
     def origin_of_code(self, node: Node, argv: list[str], words: list[str]) -> str | None:
-        """The URL whose content an interpreter runs. What stands behind its script is data: `x.py "$(curl …)"`."""
+        """The URL whose content an interpreter runs; what stands behind its script is data."""
         behind = _arguments_of_script(words)
         if behind is None:
             return self.origin(node)
@@ -466,7 +466,7 @@ _SCRIPT_NAME = re.compile(r"\.(?:py|sh|bash|js|mjs|cjs|ts|rb|pl|php)$", re.IGNOR
 
 
 def _arguments_of_script(words: list[str]) -> int | None:
-    """The index behind the script's name, or behind `-`, of an interpreter's words; `None` where it has none."""
+    """The index behind the script's name, or behind `-`, in an interpreter's words."""
     if _inline_code(program_name(words[0]), words) is not None:
         return None
     for index, word in enumerate(words[1:], start=1):
