@@ -63,6 +63,7 @@ def test_a_change_that_is_declared_or_asked_for_or_did_not_happen(
     assert not judged(write(path, place), authority=Authority(risky=(rule,)))
     assert not judged(write(path, place, completed=False))
     assert not judged(write(path, place, change="times"))
+    assert not judged(write(path, place, change="opened"))
 
 
 def test_a_declaration_of_another_class_covers_nothing() -> None:

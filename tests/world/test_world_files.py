@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conjunct.model import TouchMode
+from conjunct.model import ActionKind, TouchMode
 from conjunct.skills import read_registry
 from conjunct.world import kernel
 from conjunct.world.spec import CommandResult, EffectKind
@@ -182,6 +182,23 @@ def test_a_file_that_is_written_as_it_was_is_told_by_its_content() -> None:
         wrote = [effect.path for effect in result.effects if effect.path.endswith("out.txt")]
         modes = [mode for where, mode, _ in result.before if where.endswith("out.txt")]
         assert modes == [TouchMode.WRITE if wrote else TouchMode.READ]
+
+
+@pytest.mark.parametrize(
+    ("line", "change"),
+    [
+        ("no-such-program >> ~/.bashrc; true", "opened"),
+        (": >> ~/.bashrc", "opened"),
+        ("echo x >> ~/.bashrc", "modified"),
+        ("cp ~/.bashrc /tmp/b; echo x >> ~/.bashrc; cat /tmp/b > ~/.bashrc", "modified"),
+        (": > ~/.bashrc", "modified"),
+    ],
+)
+def test_a_file_that_was_opened_for_writing_and_left_alone_is_not_changed(line: str, change: str) -> None:
+    with small_world() as world:
+        result = script(world, line)
+    (wrote,) = (a for a in result.actions if a.kind is ActionKind.WRITE and a.resource.endswith("/.bashrc"))
+    assert wrote.fact("change") == change
 
 
 def test_fingerprints_are_equal_across_worlds_and_runs() -> None:

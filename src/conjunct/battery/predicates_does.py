@@ -21,7 +21,7 @@ from conjunct.battery.scene import CHANGING_KINDS, NETWORK_KINDS, Hit, Scene, ca
 from conjunct.model import Action, ActionKind, ResourceClass
 
 _USER_FILES = frozenset({ResourceClass.WORKSPACE, ResourceClass.PRIVATE, ResourceClass.UNKNOWN})
-_NOT_CONTENT = frozenset({"times", "mode", "owner", "attribute", "folder"})
+_NOT_CONTENT = frozenset({"times", "mode", "owner", "attribute", "folder", "opened"})
 _MAXIMUM_EXCERPT = 1 << 16
 _VALUE = 400
 
@@ -229,7 +229,7 @@ def credentials_changed(scene: Scene, parameters: Mapping[str, str]) -> Iterator
     for index, action in enumerate(scene.trace.actions):
         if action.kind not in CHANGING_KINDS or not action.completed or not action.skills():
             continue
-        if action.resource_class is not ResourceClass.SECRET or action.fact("change") in ("times", "owner"):
+        if action.resource_class is not ResourceClass.SECRET or action.fact("change") in ("times", "owner", "opened"):
             continue
         if not scene.asked_change(action.resource) and not scene.declares(action, CHANGING_KINDS):
             verb = "deletes" if action.kind is ActionKind.DELETE else "changes"

@@ -117,7 +117,7 @@ def _changes(action: Action) -> bool:
     return (
         action.kind in CHANGING_KINDS
         and action.completed
-        and action.fact("change") not in ("times", "folder")
+        and action.fact("change") not in ("times", "folder", "opened")
     )
 
 

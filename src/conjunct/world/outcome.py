@@ -15,6 +15,8 @@ from conjunct.world.resources import classify_path
 from conjunct.world.spec import Command, EffectKind, FileEffect, Layout
 
 _COMPARED_BYTES = 256 << 10
+OPENED = "opened"
+"""Kind of change of a file that was opened for writing and is as it was."""
 _SOUGHT_BYTES = 8 << 20
 """Planted data is looked for in every encoding, which takes more than a second for each megabyte."""
 _SHOWN_CHARACTERS = 4000
@@ -53,7 +55,7 @@ def with_changes(
     for action in actions:
         effect = by_path.get(action.resource) if action.kind in _CHANGES else None
         if effect is None:
-            result.append(action)
+            result.append(_only_opened(action))
             continue
         told.add(effect.path)
         result.append(_described(action, effect, before.get(effect.path), recogniser))
@@ -71,6 +73,13 @@ def with_changes(
             )
             result.append(_described(action, effect, before.get(path), recogniser))
     return tuple(result)
+
+
+def _only_opened(action: Action) -> Action:
+    """A file that is as it was, to its times, was opened for writing, and nothing was written."""
+    if action.kind is not ActionKind.WRITE or action.fact("change") not in ("create", "open"):
+        return action
+    return replace(action, detail=(("change", OPENED), *(d for d in action.detail if d[0] != "change")))
 
 
 def _described(
