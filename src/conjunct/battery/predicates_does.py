@@ -22,6 +22,7 @@ from conjunct.model import Action, ActionKind, ResourceClass
 
 _USER_FILES = frozenset({ResourceClass.WORKSPACE, ResourceClass.PRIVATE, ResourceClass.UNKNOWN})
 _NOT_CONTENT = frozenset({"times", "mode", "owner", "attribute", "folder", "opened"})
+_LEFT_AS_IT_WAS = frozenset({"times", "owner", "opened"})
 _MAXIMUM_EXCERPT = 1 << 16
 _VALUE = 400
 
@@ -229,7 +230,7 @@ def credentials_changed(scene: Scene, parameters: Mapping[str, str]) -> Iterator
     for index, action in enumerate(scene.trace.actions):
         if action.kind not in CHANGING_KINDS or not action.completed or not action.skills():
             continue
-        if action.resource_class is not ResourceClass.SECRET or action.fact("change") in ("times", "owner", "opened"):
+        if action.resource_class is not ResourceClass.SECRET or action.fact("change") in _LEFT_AS_IT_WAS:
             continue
         if not scene.asked_change(action.resource) and not scene.declares(action, CHANGING_KINDS):
             verb = "deletes" if action.kind is ActionKind.DELETE else "changes"
