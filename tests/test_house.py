@@ -28,6 +28,7 @@ ORDER = (
     "report",
     "cut",
     "conclude",
+    "audits",
     "forced",
     "pooling",
     "vetting",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from conjunct.audits import Audits
 from conjunct.battery import OUTPUT_FOLDER, fixture_index
-from conjunct.conclude import Audit, Results, gather, places_that_worked, share_pair_triggers
+from conjunct.conclude import Results, gather, places_that_worked, share_pair_triggers
 from conjunct.cut import Left, left_out
 from conjunct.forced import forced_plan
 from conjunct.gate import Evidence, Policy
 from conjunct.gate.stored import evidence_key, plan_of, verdict_key
-from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, Layer, Skill
+from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, Layer, Skill
 from conjunct.plan import (
     CarrierTable,
     Exploration,
@@ -26,7 +26,7 @@ from conjunct.plan import (
     footprint,
     twins,
 )
-from conjunct.plan.carriers import EVERYTHING, Question
+from conjunct.plan.carriers import Question
 from conjunct.plan.forced import Forced
 from conjunct.plan.partners import worth_running
 from conjunct.pooling import Pooling
@@ -42,15 +42,8 @@ from conjunct.run.store import Store
 
 ARGUMENT_SETS = 3
 """Argument sets for a skill that can do nothing sensitive."""
-AUDIT_SHARE = 0.02
-"""Settled contexts run for real, as a share of the runs made."""
-AUDIT_LEAST = 20
-"""Settled contexts run for real in each registry, where there are as many."""
 EXPLORING_SHARE, PARTNERS_SHARE = 0.75, 0.9
 """Shares of a budget that are spent when exploring, and then the partners, make way for what comes after."""
-
-_DRAWS = 20
-"""Draws for each audit wanted: some contexts are settled by no run, some are drawn twice."""
 
 
 class Vetting:
@@ -75,7 +68,7 @@ class Vetting:
         self.left_out: dict[str, Left] = {}
         self.fingerprint = setting.fingerprint()
         self.found = {skill.id: Exploration(skill.id) for skill in candidates}
-        self.audits = {skill.id: Audit() for skill in candidates}
+        self.audits = Audits(setting, self.found, self.scope)
         self.twins: dict[str, list[TwinFinding]] = {skill.id: [] for skill in candidates}
         self.forced = {skill.id: Forced() for skill in candidates}
         self.pooling: Pooling | None = None
@@ -151,7 +144,7 @@ class Vetting:
         together = make("partners that meet", self._pair_plans(pairs), PARTNERS_SHARE)
         twin_worlds = make("twin worlds", self._twin_plans())
         forced = make("forced branches", self._forced_plans())
-        audits = make("audit of settled contexts", self._audit_plans() if self.audited else {})
+        audits = make("audit of settled contexts", self.audits.plans() if self.audited else {})
         if contexts or together:
             contexts = make("rest of the contexts", {name: one.resumed() for name, one in contexts.items()})
             together = make("rest of the partners", {name: one.resumed() for name, one in together.items()})
@@ -301,69 +294,6 @@ class Vetting:
             for skill in self.candidates
         }
 
-    # ---- audit
-
-    def _audit_plans(self) -> dict[str, Plan]:
-        generator = random.Random(f"audit:{self.setting.seed}:{self.fingerprint}")
-        made = sum(len(found.episodes) for found in self.found.values())
-        wanted = max(AUDIT_LEAST, round(AUDIT_SHARE * made))
-        names = [skill.id for skill in self.candidates if self._acted(self.found[skill.id])]
-        plans: dict[str, Plan] = {}
-        roots: dict[str, Episode | None] = {}
-        for _ in range(wanted * _DRAWS if names else 0):
-            name = generator.choice(names)
-            if name not in roots:
-                roots[name] = self._audit_root(name)
-            chosen = self._settled_context(name, roots[name], generator)
-            if chosen is not None:
-                plans.setdefault(chosen[0].key(), self._audit(name, chosen))
-            if len(plans) >= wanted:
-                break
-        return plans
-
-    @staticmethod
-    def _acted(found: Exploration) -> bool:
-        return any(episode.trace.commands for episode in found.episodes)
-
-    def _audit_root(self, name: str) -> Episode | None:
-        """The neutral run whose contexts are audited, if a skill acted in any."""
-        neutral = Context(horizon=self.scope(self.setting.skills_by_id[name]).horizon)
-        roots = (e for e in self.found[name].episodes if e.spec.context == neutral and e.trace.commands)
-        # The shortest conversation asks as much of a context as a long one, and costs less to run for real.
-        return min(roots, key=lambda episode: len(episode.trace.commands), default=None)
-
-    def _settled_context(
-        self, name: str, root: Episode | None, generator: random.Random
-    ) -> tuple[EpisodeSpec, Episode] | None:
-        """A random context that a neutral run settles, with that run."""
-        found, scope = self.found[name], self.scope(self.setting.skills_by_id[name])
-        if root is None:
-            return None
-        asked = next((asked for spec, asked in found.asked if spec == root.spec), frozenset())
-        factors = {question.factor for question in asked}
-        history = NEUTRAL if FactorKind.HISTORY in factors else generator.choice((NEUTRAL, *scope.histories))
-        neighbours: tuple[str, ...] = ()
-        if Question(FactorKind.CO_SKILLS, EVERYTHING) not in asked and scope.neighbours:
-            named = {q.detail for q in asked if q.factor is FactorKind.CO_SKILLS}
-            free = [n for n in scope.neighbours if self.setting.skills_by_id[n].name not in named]
-            neighbours = (generator.choice(free),) if free else ()
-        context = replace(root.spec.context, history=history, co_skills=neighbours)
-        if context == root.spec.context:
-            return None
-        return replace(root.spec, context=context, variant="audit"), root
-
-    def _audit(self, name: str, chosen: tuple[EpisodeSpec, Episode]) -> Plan:
-        spec, root = chosen
-        (episode,) = yield (spec,)
-        if episode.trace.undetermined:
-            return
-        audit = self.audits[name]
-        audit.made += 1
-        if normalised(episode) != normalised(root):
-            audit.differed.append(
-                f"{spec.context.history} with {', '.join(spec.context.co_skills) or 'nothing else'}"
-            )
-
     # ---- conclusions
 
     def take_stored(self, store: Store) -> tuple[dict[str, object], ...]:
@@ -418,7 +348,7 @@ class Vetting:
         # Read from the store once, not for each question that a conclusion asks.
         found = replace(self.found[name], episodes=list(self.found[name].episodes))
         results = Results(
-            skill, found, self.twins[name], self.audits[name], self.scope(skill), left=self._left(skill)
+            skill, found, self.twins[name], self.audits.made[name], self.scope(skill), left=self._left(skill)
         )
         results = replace(results, forced=self.forced[name])
         alerts = self.alerts.get(name)
@@ -437,12 +367,3 @@ class Vetting:
         )
         self.answered += answers
         return replace(results, alerts=alert_findings(answers))
-
-
-def normalised(episode: Episode) -> frozenset[tuple[str, str, bool, tuple[str, ...]]]:
-    """What an episode did, without order, turn and sizes: equal for runs that saw no difference."""
-    return frozenset(
-        (str(action.kind), action.resource, action.completed, action.canaries)
-        for action in episode.trace.actions
-        if action.skills()
-    )
