@@ -85,7 +85,7 @@ def checked_of(
 
 _SAMPLE_FOLDER = re.compile(r"(?:^|/)(?P<folder>evals?|samples?|sample[_-][\w-]+)/", re.IGNORECASE)
 _BY_ITSELF = re.compile(
-    r"(?:^|/)(?:__(?:init|main)__|conftest|setup|\w*customize|index|makefile|package)\b", re.IGNORECASE
+    r"(?:__(?:init|main)__|conftest|setup|\w*customize|index|makefile|package)\b", re.IGNORECASE
 )
 
 
@@ -94,7 +94,11 @@ def _samples(skill: Skill, actions: Sequence[ReachableAction]) -> frozenset[str]
     found: dict[str, str] = {}
     for action in actions:
         folder = _SAMPLE_FOLDER.search(action.file)
-        if folder and action.source not in ("prose", "autorun") and not _BY_ITSELF.search(action.file):
+        if (
+            folder
+            and action.source not in ("prose", "autorun")
+            and not _BY_ITSELF.match(action.file.rsplit("/", 1)[-1])
+        ):
             found[action.file] = folder["folder"]
     if not found:
         return frozenset()

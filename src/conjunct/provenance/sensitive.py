@@ -123,7 +123,7 @@ def _secret_flow(checked: Checked) -> Iterator[Finding]:
             and not is_registry(item.resource)
             and checked.declared.host(item.resource) is None
             and (item.kind is ActionKind.SEND or secret.file == item.file)
-            and ((item.kind is ActionKind.SEND and _is_fixed(item)) or not _needs_destination(secret))
+            and (not _needs_destination(secret) or _is_destination(item, checked))
         ]
         named = checked.declared.covers(ActionKind.READ, ResourceClass.SECRET, secret.resource)
         if foreign and _is_someone_elses(secret) and (named is None or _everything(secret)):
@@ -176,8 +176,17 @@ def _by_word(action: ReachableAction) -> bool:
     )
 
 
+def _is_destination(action: ReachableAction, checked: Checked) -> bool:
+    return (
+        action.kind is ActionKind.SEND
+        and _is_fixed(action)
+        and not checked.declared.describes_host(action.resource)
+    )
+
+
 def _is_fixed(action: ReachableAction) -> bool:
-    return "*" not in bare_host(action.resource)
+    host = bare_host(action.resource)
+    return "." in host and not re.search(r"[*<>${}]", host)
 
 
 def _everything(secret: ReachableAction) -> bool:
@@ -209,12 +218,17 @@ def _private_flow(checked: Checked) -> Iterator[Finding]:
             )
 
 
-_OWN_FOLDER = re.compile(r"~/(?P<top>[\w.-]*[\w-][\w.-]*)/.", re.ASCII)
+_OWN_FOLDER = re.compile(
+    r"~/(?!(?:documents|desktop|downloads|pictures|photos|music|videos|movies|mail|library|public|projects|"
+    r"code|src|work|notes|backups?)/)(?P<top>[\w.-]*[\w-][\w.-]*)/.",
+    re.ASCII | re.IGNORECASE,
+)
+"""A folder of the home folder whose name is not a usual one of a person's."""
 
 
-def _own_folder(read: ReachableAction, checked: Checked) -> bool:
+def _own_folder(action: ReachableAction, checked: Checked) -> bool:
     """Whether a file in the home folder lies in one that has the skill's name and is made by it."""
-    found = _OWN_FOLDER.match(read.resource)
+    found = _OWN_FOLDER.match(action.resource)
     if found is None or not checked.declared.describes(found["top"]):
         return False
     top = f"~/{found['top']}"
@@ -251,7 +265,7 @@ def _deletion(checked: Checked) -> Iterator[Finding]:
         wide = re.fullmatch(r"(?:~|/|/\*|~/\*|/home/?\*?|~/?)", action.resource) is not None
         declared = checked.declared.covers(ActionKind.DELETE, action.resource_class, action.resource)
         named = checked.declared.resources.get((ActionKind.WRITE, action.resource))
-        if (declared or named) and not wide:
+        if (declared or named or _own_folder(action, checked)) and not wide:
             continue
         yield checked.finding(
             "claims.deletion",

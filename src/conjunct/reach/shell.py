@@ -169,6 +169,13 @@ class _Walk:
             if origin:
                 self.origins[key] = origin
 
+    def loop(self, node: Node, guards: tuple[Guard, ...]) -> None:
+        """`for f in evals/*; do sh $f`: with one word to go through, the variable is that word."""
+        name = node.child_by_field_name("variable")
+        words = node.children_by_field_name("value")
+        if name is not None and words:
+            self.values[_text(name)] = self.fold(words[0]) if len(words) == 1 else UNKNOWN
+
     def redirect(self, node: Node, guards: tuple[Guard, ...]) -> None:
         target = node.child_by_field_name("destination")
         if target is None or target.type == "number":
@@ -418,6 +425,7 @@ _HANDLERS: dict[str, Callable[[_Walk, Node, tuple[Guard, ...]], _Inner | None]] 
     "case_statement": _Walk.case,
     "list": _Walk.both,
     "variable_assignment": _Walk.assign,
+    "for_statement": _Walk.loop,
     "file_redirect": _Walk.redirect,
     "pipeline": _Walk.pipeline,
     "command": _Walk.command,
