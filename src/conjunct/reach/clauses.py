@@ -29,6 +29,8 @@ NAMED_ONLY: Final = frozenset(
 )
 """What is declared only by its name, never by that of another resource of its class."""
 _CLAUSE_END: Final = re.compile(r"[.;!?]+(?:\s|$)|[()|]|\s[–—]\s|\bbut\b|\binstead of\b|\brather than\b")
+_CUTTING: Final = ("but", "instead", "rather")
+"""Ends of clauses that can cut a word in two ("tried-but-true"): clauses then have words that no line has."""
 _BEFORE: Final = 8
 """Words between a verb and the object behind it."""
 _BEFORE_READ: Final = 14
@@ -95,9 +97,13 @@ def negated(words: Sequence[str], index: int) -> bool:
     return not NEGATIONS.isdisjoint(words[max(0, index - 4) : index])
 
 
-def declared_by_clauses(text: str) -> list[Meaning]:
-    """What the clauses of a line declare, each once."""
+def declared_by_clauses(text: str, of_line: Sequence[str] | None = None) -> list[Meaning]:
+    """What the clauses of a line declare, each once; `of_line` are all its words, where they are known."""
+    of_line = words_of_clause(text) if of_line is None else of_line
     found: dict[Meaning, None] = {}
+    cut = any(word in text for word in _CUTTING)
+    if not cut and any(firsts.isdisjoint(of_line) for firsts in _firsts()):
+        return []
     for start, end in clauses(text):
         words = words_of_clause(text[start:end])
         if any(firsts.isdisjoint(words) for firsts in _firsts()):

@@ -135,9 +135,10 @@ class _Declared:
         for found in _VARIABLE.finditer(without_urls) if "_" in without_urls else ():
             if resources.is_secret_variable(found.group(0)):
                 self.add(ActionKind.READ, ResourceClass.SECRET, f"env:{found.group(0)}", text, line)
-        for kind, resource_class in _meanings(text):
+        words = words_of_clause(text)
+        for kind, resource_class in _meanings(words):
             self.add(kind, resource_class, "*", text, line)
-        for kind, resource_class, resource in declared_by_clauses(text):
+        for kind, resource_class, resource in declared_by_clauses(text, words):
             self.add(kind, resource_class, resource, text, line)
         for found in _PROGRAM.finditer(text) if "`" in text else ():
             if found.group(1) in _known_programs():
@@ -175,10 +176,9 @@ def _writing_words() -> frozenset[str]:
     return frozenset(words_table()["writing"])
 
 
-def _meanings(text: str) -> list[tuple[ActionKind, ResourceClass]]:
+def _meanings(words: list[str]) -> list[tuple[ActionKind, ResourceClass]]:
     """What the words of a line mean, phrases included; "without any network access" declares no network."""
     single, phrases = _meaning_of()
-    words = words_of_clause(text)
     found: dict[tuple[ActionKind, ResourceClass], None] = {}
     if single.keys().isdisjoint(words) and phrases.keys().isdisjoint(words):
         return []

@@ -45,9 +45,8 @@ def read_python(files: Mapping[str, str], seen: Sightings, *, place: Place | Non
             at = place or Place(file, 1, "python")
             seen.opaque(at, "unparsed:python", 0.6 if "print " in text else 1.0)
             continue
-        package.modules[file] = Module(file, text, tree, package)
-    for module in package.modules.values():
-        sites.extend(index_module(module, seen))
+        package.modules[file] = module = Module(file, text, tree, package)
+        sites.extend(index_module(module, seen))  # at once, while its tree is in the processor's cache
     for site in sites:
         called = site.scope.function_called(site.call)
         if called is not None and called.block is not None:

@@ -16,6 +16,8 @@ _COUNTERS = frozenset(
     {"count", "turn", "call", "run", "step", "iter", "visit", "uses", "used", "tick", "attempt", "seen",
      "times", "invocation", "session", "day", "month", "hour", "week", "year", "n", "total", "state"}
 )  # fmt: skip
+_SIMPLE = frozenset({ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign, ast.Raise, ast.Assert})
+"""The most common statements, none of which holds others."""
 _DECIDING = frozenset({ast.BoolOp, ast.IfExp, ast.NamedExpr})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -48,7 +50,9 @@ class _Walk:
                 guards = _under(guards, self.guard(statement.test, negated=True))
 
     def statement(self, node: ast.stmt, guards: tuple[Guard, ...], scope: FunctionScope) -> None:
-        if isinstance(node, ast.Import | ast.ImportFrom):
+        if node.__class__ in _SIMPLE:
+            self.simple(node, guards, scope)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
             for local, dotted in import_names(node):
                 self.module.imports.setdefault(local, dotted)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -76,7 +80,10 @@ class _Walk:
             self.simple(node, guards, scope)
 
     def simple(self, node: ast.stmt, guards: tuple[Guard, ...], scope: FunctionScope) -> None:
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.Expr):
+            if node.value.__class__ in PLAIN:
+                return
+        elif isinstance(node, ast.Assign):
             for target in node.targets:
                 self.bind(target, node.value, scope, "value")
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -161,6 +168,11 @@ class _Walk:
             while nodes:
                 node = nodes.pop()
                 kind = node.__class__
+                if kind is ast.Attribute:
+                    value = cast(ast.Attribute, node).value
+                    if value.__class__ not in PLAIN:
+                        nodes.append(value)
+                    continue
                 if kind is ast.Call:
                     self.sites.append(Site(cast(ast.Call, node), scope, under))
                 elif kind is ast.Subscript:

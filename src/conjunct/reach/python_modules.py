@@ -286,7 +286,8 @@ class FunctionScope:
         if depth > 12:
             return None
         if isinstance(node, ast.Name):
-            return self._dotted_name(node.id, depth)
+            name = node.id
+            return self.names[name] if name in self.names else self._dotted_name(name, depth)
         if isinstance(node, ast.Attribute):
             base = self._dotted(node.value, depth + 1)
             return f"{base}.{node.attr}" if base else None
@@ -299,8 +300,6 @@ class FunctionScope:
         return None
 
     def _dotted_name(self, name: str, depth: int) -> str | None:
-        if name in self.names:
-            return self.names[name]
         self.names[name] = None
         answer: str | None = None
         bound = self.bindings_of(name)
