@@ -12,6 +12,10 @@ from conjunct.directives.tokens import Statement
 from conjunct.directives.vocabulary import Vocabulary, vocabulary
 from conjunct.model import DirectiveKind
 
+_OTHERS = frozenset(
+    {"llm", "model", "agent", "assistant", "attacker", "attackers", "server", "client", "clients"}
+)
+
 
 def concealments(statement: Statement, found: list[Order], excluded: frozenset[int]) -> list[Posture]:
     """All instructions of a statement to hide, withhold or do in secret."""
@@ -34,6 +38,8 @@ def concealments(statement: Statement, found: list[Order], excluded: frozenset[i
             if posture is not None:
                 result.append(posture)
         elif length := lexicon["postures.conceal.secrecy"].at(words, index):
+            if index and words[index - 1] in _OTHERS:
+                continue  # "where the model must not see the value" keeps nothing from the user
             text = wording(statement, max(0, index - 6), index + length)
             result.append(_conceal("hide", text, 0.8, index))
     return result

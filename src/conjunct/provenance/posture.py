@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from conjunct.model import ActionKind, Finding, ReachableAction, ResourceClass, Severity
-from conjunct.provenance.checked import Checked
+from conjunct.provenance.checked import PERSONAL, Checked
 from conjunct.provenance.declared import is_network
 
 _SURE = 0.8
@@ -61,11 +61,12 @@ def _override(
             what == "instructions" and _FOREIGN.search(scope) and "previous" not in scope
         ):
             return
+        setting = scope == "developer mode" and not _others_dropped(action, checked)
         yield checked.finding(
             "claims.override",
             f"orders the agent to drop {what}: {scope or 'everything'}",
             action,
-            Severity.REVIEW if what != "honesty" else Severity.NOTE,
+            Severity.NOTE if what == "honesty" or setting else Severity.REVIEW,
             f"May it tell the agent to ignore {what}?",
         )
     elif consequential is not None and (scope in ("", "anything") or _CONSEQUENCE.search(scope)):
@@ -79,6 +80,14 @@ def _override(
             Severity.REVIEW if near and consequential.kind is not ActionKind.INSTALL else Severity.NOTE,
             f"May it {_effect(consequential)} without asking?",
         )
+
+
+def _others_dropped(action: ReachableAction, checked: Checked) -> bool:
+    """Whether more than this is set aside: "developer mode" alone is a switch of browsers and phones."""
+    return any(
+        item.kind in (ActionKind.OVERRIDE, ActionKind.CONCEAL) and item.resource != action.resource
+        for item in checked.actions
+    )
 
 
 def _described(action: ReachableAction, checked: Checked) -> bool:
@@ -101,7 +110,7 @@ def _conceal(
             "claims.hidden-text",
             f"an instruction stands in {means}, where a reader of the page does not see it",
             action,
-            Severity.NOTE if means == "base64" and action.file != checked.skill.manifest else Severity.REVIEW,
+            Severity.NOTE if _is_guidance(action, means, checked) else Severity.REVIEW,
             "Is this hidden instruction meant to be there?",
         )
         return
@@ -115,6 +124,30 @@ def _conceal(
             Severity.REVIEW if _CONSEQUENCE.search(action.resource) else Severity.NOTE,
             "May it do this without the user being told?",
         )
+
+
+_TEMPLATE = re.compile(r"(?:^|/)(?:[\w-]*templates?/|[^/]*template[^/]*$)", re.IGNORECASE)
+_ACTS = (ActionKind.SEND, ActionKind.REMOTE_CODE, ActionKind.DELETE, ActionKind.OVERRIDE, ActionKind.INSTALL)
+
+
+def _is_guidance(action: ReachableAction, means: str, checked: Checked) -> bool:
+    """Hidden from a reader by habit: encoded samples in references, notes in a template for who fills it in.
+
+    A template in whose prose something is sent, run, deleted, installed or set aside is no such thing.
+    """
+    if action.file == checked.skill.manifest:
+        return False
+    if means == "base64":
+        return True
+    return (
+        means == "comment"
+        and _TEMPLATE.search(action.file) is not None
+        and not any(
+            item.file == action.file
+            and (item.kind in _ACTS or item.resource_class in (*PERSONAL[:3], ResourceClass.SECRET))
+            for item in checked.actions
+        )
+    )
 
 
 def _remember(action: ReachableAction, checked: Checked) -> Iterator[Finding]:

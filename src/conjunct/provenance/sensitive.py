@@ -243,6 +243,8 @@ def _standing(checked: Checked) -> Iterator[Finding]:
     for action in checked.actions:
         if action.kind not in _CHANGES or action.resource_class not in _STANDING:
             continue
+        if _own_installation(action, checked):
+            continue
         code, what = _STANDING[action.resource_class]
         declared = checked.declared.covers(ActionKind.WRITE, action.resource_class, action.resource)
         if declared is not None:
@@ -254,6 +256,14 @@ def _standing(checked: Checked) -> Iterator[Finding]:
             severity_of(action),
             f"May it change {action.resource}?",
         )
+
+
+def _own_installation(action: ReachableAction, checked: Checked) -> bool:
+    """Whether a file lies where this very skill is installed; its Markdown is instructions."""
+    _, found, rest = action.resource.rpartition("/skills/")
+    folder, inside, file = rest.partition("/")
+    names = (checked.skill.name, checked.skill.path.rstrip("/").rsplit("/", 1)[-1])
+    return bool(found and inside) and folder in names and not file.endswith(".md")
 
 
 def _deletion(checked: Checked) -> Iterator[Finding]:

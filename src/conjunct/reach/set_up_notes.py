@@ -13,7 +13,7 @@ _ASSIGNS = re.compile(
     + _FILE
 )
 _COMPLETES = re.compile(
-    r"\s*[\w-]{1,40}\s+completions?\s+(?:bash|zsh|fish)\s*>>?\s*(?:~|\$HOME)/\.[\w./-]{1,80}\s*(?:#.{0,200})?"
+    r"\s*[\w-]{1,40}\s+(?:--)?completions?\s+(?:bash|zsh|fish)\s*>>?\s*(?:~|\$HOME)/\.[\w./-]{1,80}\s*(?:#.{0,200})?"
 )
 _PLAIN_VALUE = re.compile(r"[^$()]*")
 _PROGRAM_FOLDERS = re.compile(
