@@ -141,7 +141,11 @@ def _is_its_own(secret: str, host: str) -> bool:
     if not secret.startswith("env:"):
         return False
     named = secret[4:].lower().split("_", 1)[0]
-    return len(named) >= 4 and named not in _PLAIN_PARTS and named in host.split(".")[-2:-1]
+    return (
+        len(named) >= 4
+        and named not in _PLAIN_PARTS
+        and named in (*host.split(".")[-2:-1], "".join(host.split(".")[-2:]))
+    )
 
 
 def payee_findings(checked: Checked) -> Iterator[Finding]:

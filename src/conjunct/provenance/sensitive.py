@@ -21,6 +21,7 @@ from conjunct.provenance.destinations import (
     network_findings,
     payee_findings,
 )
+from conjunct.provenance.ownership import is_own_folder, is_own_installation, removes_its_own
 from conjunct.reach.credentials import audience_of
 from conjunct.reach.resources import (
     bare_host,
@@ -205,8 +206,8 @@ def _private_flow(checked: Checked) -> Iterator[Finding]:
         if item.kind is ActionKind.SEND and is_network(item) and checked.declared.host(item.resource) is None
     ]
     for read in reads:
-        send = next((item for item in sends if _is_fixed(item) or item.file == read.file), None)
-        if send is None or _own_folder(read, checked):
+        send = next((item for item in sends if _may_carry(item, read)), None)
+        if send is None or is_own_folder(read, checked):
             continue
         if checked.declared.covers(ActionKind.READ, read.resource_class, read.resource) is None:
             yield checked.finding(
@@ -218,24 +219,18 @@ def _private_flow(checked: Checked) -> Iterator[Finding]:
             )
 
 
-_OWN_FOLDER = re.compile(
-    r"~/(?!(?:documents|desktop|downloads|pictures|photos|music|videos|movies|mail|library|public|projects|"
-    r"code|src|work|notes|backups?)/)(?P<top>[\w.-]*[\w-][\w.-]*)/.",
-    re.ASCII | re.IGNORECASE,
-)
-"""A folder of the home folder whose name is not a usual one of a person's."""
+_NEAR = 10
+"""Lines of a text within which a command that talks to its own service may be about what was read."""
 
 
-def _own_folder(action: ReachableAction, checked: Checked) -> bool:
-    """Whether a file in the home folder lies in one that has the skill's name and is made by it."""
-    found = _OWN_FOLDER.match(action.resource)
-    if found is None or not checked.declared.describes(found["top"]):
-        return False
-    top = f"~/{found['top']}"
-    return any(
-        item.kind is ActionKind.WRITE and (item.resource == top or item.resource.startswith(f"{top}/"))
-        for item in checked.actions
-    )
+def _may_carry(send: ReachableAction, read: ReachableAction) -> bool:
+    """Whether what was read may leave by a send: to a fixed host, or from the same file.
+
+    In prose, `git push` or `gh` far from the read is another piece of advice, not the second half of a flow.
+    """
+    if send.source == read.source == "prose" and "://" not in send.resource:
+        return send.file == read.file and abs(send.line - read.line) <= _NEAR
+    return _is_fixed(send) or send.file == read.file
 
 
 def _standing(checked: Checked) -> Iterator[Finding]:
@@ -243,7 +238,7 @@ def _standing(checked: Checked) -> Iterator[Finding]:
     for action in checked.actions:
         if action.kind not in _CHANGES or action.resource_class not in _STANDING:
             continue
-        if _own_installation(action, checked):
+        if is_own_installation(action, checked) or removes_its_own(action, checked):
             continue
         code, what = _STANDING[action.resource_class]
         declared = checked.declared.covers(ActionKind.WRITE, action.resource_class, action.resource)
@@ -258,14 +253,6 @@ def _standing(checked: Checked) -> Iterator[Finding]:
         )
 
 
-def _own_installation(action: ReachableAction, checked: Checked) -> bool:
-    """Whether a file lies where this very skill is installed; its Markdown is instructions."""
-    _, found, rest = action.resource.rpartition("/skills/")
-    folder, inside, file = rest.partition("/")
-    names = (checked.skill.name, checked.skill.path.rstrip("/").rsplit("/", 1)[-1])
-    return bool(found and inside) and folder in names and not file.endswith(".md")
-
-
 def _deletion(checked: Checked) -> Iterator[Finding]:
     for action in checked.actions:
         if action.kind is not ActionKind.DELETE or action.resource_class not in _KEPT_FROM_DELETION:
@@ -275,7 +262,7 @@ def _deletion(checked: Checked) -> Iterator[Finding]:
         wide = re.fullmatch(r"(?:~|/|/\*|~/\*|/home/?\*?|~/?)", action.resource) is not None
         declared = checked.declared.covers(ActionKind.DELETE, action.resource_class, action.resource)
         named = checked.declared.resources.get((ActionKind.WRITE, action.resource))
-        if (declared or named or _own_folder(action, checked)) and not wide:
+        if (declared or named or is_own_folder(action, checked)) and not wide:
             continue
         yield checked.finding(
             "claims.deletion",

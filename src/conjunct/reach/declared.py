@@ -24,7 +24,7 @@ _HOST = re.compile(
     r"(?<![\w@./-])((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24})(?![\w-])", re.IGNORECASE
 )
 _PATH = re.compile(
-    r"(?:~|\$HOME)/[\w.@+~/*-]{1,200}|/(?:etc|var|usr|opt|tmp|home|root|Users)/[\w.@+~/*-]{1,200}"
+    r"(?:~|\$HOME)/[\w.@+~/*-]{1,200}|/(?:etc|var|usr|opt|tmp|home|root|Users)/[\w.@+~/*-]{1,200}|(?<![\w/])/Applications\b[\w.@+~/*-]{0,200}"
 )
 _DOTTED = re.compile(
     r"(?<![\w/.-])(\.(?:env|npmrc|netrc|bashrc|zshrc|mcp\.json|cursorrules|claude/[\w./-]+))(?![\w-])"
