@@ -40,6 +40,16 @@ class Context:
     """The verb of the lead-in, for items that have none ("Save as follows: totals → `a.md`")."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """What one heading says about its section; every block below it asks again."""
+
+    kind: str
+    routes: bool
+    prohibits: bool
+    option: bool
+
+
 @dataclass(slots=True)
 class Surroundings:
     """Contexts of the blocks of one text, computed once per heading and lead."""
@@ -48,8 +58,7 @@ class Surroundings:
     file: str
     conditions: dict[int, tuple[Condition, ...]] = field(default_factory=dict)
     """Block index to the conditions that hold for everything it leads to."""
-    _headings: dict[str, str] = field(default_factory=dict)
-    _options: dict[str, bool] = field(default_factory=dict)
+    _headings: dict[str, _Heading] = field(default_factory=dict)
     _lead_cache: dict[tuple[int, bool], tuple[bool, bool, bool]] = field(default_factory=dict)
     _heading_conditions: dict[str, tuple[Condition, ...]] = field(default_factory=dict)
 
@@ -66,11 +75,12 @@ class Surroundings:
         conditions: list[Condition] = []
         for level, heading in enumerate(block.headings, start=1):
             conditions.extend(self._heading_conditions.get(heading, ()))
-            if level == len(block.headings) and _bare_prohibition(heading):
+            read = self._heading(heading)
+            if level == len(block.headings) and read.prohibits:
                 prohibits, elsewhere = True, kind == "mention"
-            kind = _within(kind, self._heading(heading), block, level == len(block.headings))
-            routing = (routing or self._routes(heading)) and kind == "mention"
-            if self._option(heading):
+            kind = _within(kind, read.kind, block, level == len(block.headings))
+            routing = (routing or read.routes) and kind == "mention"
+            if read.option:
                 alternative = f"{self.file}:{'/'.join(block.headings[:-1])}"
         mention = kind == "mention" or block.kind == CELL
         routing = routing and block.kind != CELL
@@ -95,7 +105,8 @@ class Surroundings:
             lead = self.blocks[lead].lead
         if block.quoted and _is_quotation(block.text):
             mention = True
-        if block.kind != FENCE and polarity(block.text) < 0:
+        sign = polarity(block.text)
+        if block.kind != FENCE and sign < 0:
             mention, routing = True, False
         if block.item >= 0 and not alternative and _is_option(block.text):
             alternative = f"{self.file}:list:{block.item}"
@@ -108,13 +119,9 @@ class Surroundings:
             quoted=block.quoted and not mention,
             routing=routing,
             followed=followed and not mention,
-            prohibits=prohibits and not elsewhere and polarity(block.text) == 0,
+            prohibits=prohibits and not elsewhere and sign == 0,
             verb=verb,
         )
-
-    def _routes(self, heading: str) -> bool:
-        words = _words(heading)
-        return vocabulary()["headings.routing"].at(words, 0) > 0
 
     def _lead_verb(self, index: int) -> str:
         """The imperative that a lead-in opens with: "Lift signals upward:" is `lift`."""
@@ -123,20 +130,20 @@ class Surroundings:
         colon = block.text.rstrip().rstrip("*_").endswith((":", "："))
         return words[0] if words and colon and words[0] in vocabulary().imperative else ""
 
-    def _option(self, heading: str) -> bool:
-        if heading not in self._options:
-            self._options[heading] = bool(_OPTION.match(heading.strip("*# "))) or _is_platform(heading)
-        return self._options[heading]
-
     def _leads(self, index: int, to_fence: bool) -> tuple[bool, bool, bool]:
         key = (index, to_fence)
         if key not in self._lead_cache:
             self._lead_cache[key] = _lead(self.blocks[index].text, to_fence)
         return self._lead_cache[key]
 
-    def _heading(self, text: str) -> str:
+    def _heading(self, text: str) -> _Heading:
         if text not in self._headings:
-            self._headings[text] = heading_kind(text)
+            self._headings[text] = _Heading(
+                heading_kind(text),
+                routes=vocabulary()["headings.routing"].at(_words(text), 0) > 0,
+                prohibits=_bare_prohibition(text),
+                option=bool(_OPTION.match(text.strip("*# "))) or _is_platform(text),
+            )
         return self._headings[text]
 
 

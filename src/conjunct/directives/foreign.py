@@ -24,6 +24,6 @@ def is_foreign(statement: Statement) -> bool:
     if len(words) < _MINIMUM_WORDS:
         return False
     lexicon = vocabulary()
-    if any(word in lexicon["languages.english"].single for word in words):
+    if not lexicon["languages.english"].single.isdisjoint(words):
         return False
     return sum(word in lexicon["languages.other"].single for word in words) >= 2

@@ -20,6 +20,7 @@ _STYLE = re.compile(
     r"|(?<!-)color\s{0,3}[:=]\s{0,3}[\"']?(?:white|transparent|#fff\b|#ffffff|#fefefe|rgba?\(\s{0,3}255)|\bhidden\b|(?:left|top|text-indent)\s{0,3}:\s{0,3}-\d{3,}",
     re.IGNORECASE,
 )
+_SHORTEST_BASE64: Final = 40
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{40,8000}={0,2}(?![A-Za-z0-9+/=_-])")
 _ZERO_WIDTH: Final = "\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff\u180e\u00ad"
 _ZERO_RUN = re.compile(f"[{_ZERO_WIDTH}]{{8,20000}}")
@@ -80,7 +81,9 @@ def hidden_in_prose(text: str, line: int) -> list[HiddenText]:
 
 def encoded_prose(text: str, line: int) -> list[HiddenText]:
     """Long base64 runs that decode to sentences."""
-    found = []
+    found: list[HiddenText] = []
+    if len(text) < _SHORTEST_BASE64:
+        return found
     for match in islice(_BASE64.finditer(text), _MAXIMUM_PIECES):
         decoded = _decode_base64(match[0])
         if decoded and decoded.strip().casefold() not in text.casefold():  # else it stands beside it in plain

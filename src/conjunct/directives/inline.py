@@ -27,6 +27,8 @@ def inline_commands(
     block: Block,
 ) -> None:
     """Commands in inline code: ordered by a verb before them or standing alone, else mentioned."""
+    if "`" not in statement.text:
+        return
     spans: list[tuple[int, str]] = []
     _downloads(output, statement, found, context, conditions, block)
     written = {d.command for d in output.directives[-6:] if d.line == statement.line}

@@ -49,8 +49,12 @@ def interpret(text: str, opener: str = "if", *, narrow: bool = False) -> Conditi
     `narrow` tries only rules that ask for this opener: "in December" is a condition, "in the file" is not.
     """
     lowered = " ".join(text.lower().replace("**", "").translate(_STRAIGHT).split())[:_MAXIMUM_LENGTH]
-    if not lowered:
-        return None
+    return _meaning(lowered, opener, narrow) if lowered else None
+
+
+@functools.lru_cache(maxsize=2048)
+def _meaning(lowered: str, opener: str, narrow: bool) -> Condition:
+    """The same for a short text in lower case. The parts of one clause are asked for several times."""
     if (turn := read_turn(lowered, opener)) is not None:
         return turn
     for rule in _rules(opener, narrow):

@@ -18,6 +18,8 @@ from conjunct.directives.vocabulary import Vocabulary, vocabulary
 _CLAUSE_MARKS: Final = frozenset({",", ";", ":", "—", "→", "=>", "->", "(", "-", "--", ".", "!"})
 _CONJUNCTIONS: Final = frozenset({"and", "then", "or", "but"})
 _INDIRECT: Final = frozenset({"how", "whether", "which", "what", "why", "where", "who"})
+_AUXILIARIES: Final = frozenset({"be", "is", "are", "get", "gets"})
+"""Before a participle."""
 _MAXIMUM_OPENING: Final = 14
 
 
@@ -127,6 +129,8 @@ def _open(
         token = tokens[index]
         if token.quoted or token.code:
             return None
+        if words[index] not in lexicon.opening:
+            break
         if length := lexicon["verbs.openers"].at(words, index):
             index += length
             addressed = True
@@ -257,13 +261,12 @@ def _modals(
     tokens: list[Token], words: list[str], excluded: frozenset[int], lexicon: Vocabulary, taken: set[int]
 ) -> list[Order]:
     """`the agent must send …` in the middle of a statement."""
-    found = []
+    found: list[Order] = []
+    addressees = lexicon["verbs.addressees"].single
+    if addressees.isdisjoint(words):
+        return found
     for index in range(1, len(tokens)):
-        if (
-            index in excluded
-            or tokens[index].quoted
-            or words[index] not in lexicon["verbs.addressees"].single
-        ):
+        if words[index] not in addressees or index in excluded or tokens[index].quoted:
             continue
         if index and words[index - 1] in ("that", "which", "who", "what", "where", "how", "if", "when"):
             continue
@@ -288,11 +291,13 @@ def _passives(
     tokens: list[Token], words: list[str], excluded: frozenset[int], lexicon: Vocabulary, taken: set[int]
 ) -> list[Order]:
     """`the file must be uploaded to …`, `make sure X is sent to …`."""
-    found = []
+    found: list[Order] = []
+    if _AUXILIARIES.isdisjoint(words):
+        return found
     ensured = words[:1] and words[0] in ("ensure", "make", "always")
     for index, word in enumerate(words):
         if (
-            word not in ("be", "is", "are", "get", "gets")
+            word not in _AUXILIARIES
             or not index
             or tokens[index].quoted
             or index in excluded

@@ -5,6 +5,7 @@ Every override has an object: "do not ask about formatting" waives nothing else.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -36,14 +37,22 @@ def overrides(statement: Statement, found: list[Order], excluded: frozenset[int]
                 break
     if not any(lexicon[name].may_occur(statement.words) for name in _PHRASES):
         return result
-    for index in range(len(statement.words)):
-        if statement.tokens[index].quoted or index in excluded:
+    starts = _phrase_starts()
+    for index, word in enumerate(statement.words):
+        if word not in starts or statement.tokens[index].quoted or index in excluded:
             continue
         for phrase_rule in (_without_asking, _no_confirmation_needed, _standing_consent, _complies):
             posture = phrase_rule(statement, found, index, lexicon)
             if posture is not None:
                 result.append(posture)
     return result
+
+
+@functools.cache
+def _phrase_starts() -> frozenset[str]:
+    """First words of what the rules of phrases look for."""
+    lexicon = vocabulary()
+    return frozenset({"without", "no"}).union(*(lexicon[name].starts for name in _PHRASES))
 
 
 def _override(

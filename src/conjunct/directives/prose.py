@@ -18,7 +18,7 @@ from conjunct.directives.output import Output, quote
 from conjunct.directives.override import overrides
 from conjunct.directives.package import script_command
 from conjunct.directives.structure import Block
-from conjunct.directives.tokens import EMAIL, HOST, PATH, PUNCTUATION, URL, Statement, statements
+from conjunct.directives.tokens import CONCRETE, EMAIL, HOST, PATH, PUNCTUATION, URL, Statement, statements
 from conjunct.directives.vocabulary import vocabulary
 from conjunct.model import Condition, Directive, DirectiveKind, FactorKind
 
@@ -78,7 +78,8 @@ def _statement(output: Output, statement: Statement, context: Context, block: Bl
         return own
     inline_commands(output, statement, found, context, own, block)
     _quoted(output, statement, context)
-    for resource in resources_in(statement.tokens)[:1]:
+    resource = next((token.text for token in statement.tokens if token.kind in CONCRETE), "")
+    if resource:
         output.refer(resource)
     new = len(output.directives) > before
     obeyed = any(not directive.mention for directive in output.directives[before:])
@@ -98,6 +99,8 @@ def _placed(
     """
     lexicon = vocabulary()
     tokens = statement.tokens
+    if _ARROWS.isdisjoint(statement.words):
+        return False
     at = next((index for index, token in enumerate(tokens[:40]) if token.low in _ARROWS), 0)
     if not at or at + 1 >= len(tokens):
         return False

@@ -22,6 +22,8 @@ _MASTER = re.compile(
 )
 _LEADING: Final = "([{\"'“‘«*_<|~"
 _TRAILING: Final = ".,;:!?)]}\"'”’»*_>|~…"
+_OPENING: Final = "\"“«'"
+"""Marks that open a quotation."""
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.){1,8}([a-z]{2,20})(?::\d{1,5})?(?:/\S{0,400})?", re.IGNORECASE)
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?:/\S{0,400})?")
@@ -70,16 +72,19 @@ class Statement:
 def statements(text: str, line: int) -> list[Statement]:
     """The sentences of one block of prose that starts on `line`."""
     result: list[Statement] = []
-    newlines = [position for position, character in enumerate(text) if character == "\n"]
-    passed = 0
+    quotes = any(mark in text for mark in _OPENING)
+    dashes = "-" in text
+    reached = 0
     for group in _split(tokenize(text)):
         start = group[0].start
-        while passed < len(newlines) and newlines[passed] < start:
-            passed += 1
-        _mark_quotes(group, text)
+        line += text.count("\n", reached, start)
+        reached = start
+        if quotes:
+            _mark_quotes(group, text)
         words = [token.low for token in group]
-        _bare_verbs(group, words)
-        result.append(Statement(group, words, text[start : group[-1].end], line + passed))
+        if dashes:
+            _bare_verbs(group, words)
+        result.append(Statement(group, words, text[start : group[-1].end], line))
     return result
 
 
@@ -101,11 +106,16 @@ def tokenize(text: str) -> list[Token]:
     """All tokens of `text`, in order."""
     tokens: list[Token] = []
     for match in _MASTER.finditer(text):
-        if (chunk := match["chunk"]) is not None:
+        if match.lastgroup == "chunk":
+            chunk, start = match[0], match.start()
             if chunk.isalpha():
-                tokens.append(Token(WORD, chunk, chunk.lower(), match.start(), match.end()))
+                tokens.append(Token(WORD, chunk, chunk.lower(), start, match.end()))
+            elif chunk[-1] in ".,;:" and (word := chunk[:-1]).isalpha():
+                end = match.end() - 1
+                tokens.append(Token(WORD, word, word.lower(), start, end))
+                tokens.append(Token(PUNCTUATION, chunk[-1], chunk[-1], end, end + 1))
             else:
-                _chunk(chunk, match.start(), tokens)
+                _chunk(chunk, start, tokens)
         elif (code := match["code"]) is not None:
             inner = " ".join(code.split())
             kind = CODE if " " in inner or not inner else classify(inner)
@@ -238,10 +248,14 @@ def _dashes(core: str) -> list[tuple[str, int]]:
 def _split(tokens: list[Token]) -> list[list[Token]]:
     groups: list[list[Token]] = []
     current: list[Token] = []
+    last = len(tokens) - 1
     for index, token in enumerate(tokens):
         current.append(token)
-        following = tokens[index + 1] if index + 1 < len(tokens) else None
-        if following is None or len(current) >= MAXIMUM_TOKENS or _ends(token, current, following):
+        if (
+            index == last
+            or len(current) >= MAXIMUM_TOKENS
+            or (token.kind == PUNCTUATION and _ends(token, current, tokens[index + 1]))
+        ):
             groups.append(current)
             current = []
     return groups

@@ -21,6 +21,8 @@ _NOUN: Final = (
     r"(?:user |conversation |chat )?(?:turns?|messages?|requests?|exchanges?|prompts?|interactions?|rounds?"
     r"|replies|reply|questions?|quer(?:y|ies))"
 )
+_COUNTED: Final = re.compile(r"turn|message|request|exchange|prompt|interaction|round|repl|question|quer")
+"""The stems of these nouns: without one of them nothing is about a turn, and most conditions have none."""
 _COUNTER: Final = r"(?:number|no\.?|count|counter|index|nr\.?)"
 _CORES: Final = (
     rf"(?P<before>.*?)\b(?P<opening>(?:the )?1 )(?P<number>\d{{1,4}}) {_NOUN}\b(?P<behind>.*)",
@@ -67,6 +69,8 @@ def read_turn(text: str, opener: str) -> Condition | None:
     `None` where it is about something else, or where anything in it is left over: only what has been read to
     its end is understood.
     """
+    if _COUNTED.search(text) is None:
+        return None
     plain = _with_digits(text).strip(" .,")
     for pattern in _patterns():
         match = pattern.fullmatch(plain)

@@ -32,6 +32,20 @@ _CONDUCT = (
     "postures.remember.mind_verbs",
 )
 """Lists of verbs about conduct that open instructions too."""
+_BEFORE_VERBS = (
+    "verbs.openers",
+    "verbs.by_openers",
+    "verbs.prohibitions",
+    "verbs.exemptions",
+    "verbs.addressee_words",
+    "verbs.addressees",
+    "verbs.fillers",
+)
+_ABSTAINING = frozenset(
+    ["avoid", "refrain", "without", "stop", "never", "don't", "dont", "not", "cannot", "can't", "mustn't"]
+    + ["shouldn't"]
+)
+"""Words by themselves that an instruction not to do something opens with."""
 _NEEDS = {"outward", "path", "target", "thing", "url", "any", "private", "variable", "credential"}
 _OPERATORS = {"mentions", "installed", "at_least", "equals", "before", "after", "exists", "unknown"}
 
@@ -123,6 +137,8 @@ class Vocabulary:
     """First words of every verb that opens an instruction."""
     verbal: frozenset[str]
     """These, and every participle and gerund: without one of them a statement orders nothing."""
+    opening: frozenset[str]
+    """First words of everything that may stand before the verb of an instruction."""
     conditions: tuple[ConditionRule, ...]
     pairs: tuple[tuple[Phrases, Phrases], ...]
 
@@ -166,6 +182,7 @@ def vocabulary() -> Vocabulary:
         verbal=frozenset(
             {*imperative, *participle, *gerund, *run_participles, *words["verbs.run.gerund"].single}
         ),
+        opening=_ABSTAINING.union(*(words[name].starts for name in _BEFORE_VERBS)),
         conditions=_condition_rules(data["conditions"]),
         pairs=tuple(
             (
