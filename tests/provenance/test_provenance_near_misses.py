@@ -192,6 +192,7 @@ def test_a_skill_cleans_its_own_folder_in_the_home_but_no_usual_one(reviews: Rev
     assert reviews(files={"a.sh": code.format("zebrix-store")}, name="zebrix") == set()
     assert reviews(files={"a.sh": code.format("projects")}, name="projects") == {"claims.deletion"}
     assert reviews(files={"a.sh": code.format("taxes")}, name="zebrix") == {"claims.deletion"}
+    assert "claims.deletion" in reviews(files={"a.sh": code.format(".ssh")}, name="ssh-keys")
 
 
 def test_a_skill_keeps_files_in_its_own_installation_but_asks_for_its_own_instructions(

@@ -9,17 +9,19 @@ from conjunct.provenance.checked import Checked
 from conjunct.reach.clauses import deletes
 
 _OWN_FOLDER = re.compile(
-    r"~/(?!(?:documents|desktop|downloads|pictures|photos|music|videos|movies|mail|library|public|projects|"
-    r"code|src|work|notes|backups?)/)(?P<top>[\w.-]*[\w-][\w.-]*)/.",
+    r"~/(?!(?:documents|desktop|downloads|pictures|photos|music|videos|movies|mail|maildir|library|public|projects|"
+    r"code|src|work|notes|backups?)/)(?P<top>[\w-][\w.-]*)/.",
     re.ASCII | re.IGNORECASE,
 )
-"""A folder of the home folder whose name is not a usual one of a person's."""
+"""A visible folder of the home folder whose name is not a usual one of a person's."""
 
 
 def is_own_folder(action: ReachableAction, checked: Checked) -> bool:
     """Whether a file in the home folder lies in one that has the skill's name and is made by it."""
     found = _OWN_FOLDER.match(action.resource)
-    if found is None or not checked.declared.describes(found["top"]):
+    if found is None or action.resource_class is not ResourceClass.PRIVATE:
+        return False
+    if not checked.declared.describes(found["top"]):
         return False
     top = f"~/{found['top']}"
     return any(
