@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.analysis import analysis_costs
 from benchmarks.episodes import episode_costs
-from benchmarks.statics import static_costs
+from benchmarks.statics import size_costs, static_costs
 from benchmarks.tracing import trace_costs
 from benchmarks.vetting import vetting_costs
 
@@ -31,6 +31,7 @@ def main() -> None:
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     }
     figures |= analysis_costs()
+    figures |= size_costs()
     with tempfile.TemporaryDirectory() as folder:
         figures |= trace_costs(rounds=arguments.rounds)
         figures |= episode_costs(EXAMPLES, Path(folder), rounds=arguments.rounds)

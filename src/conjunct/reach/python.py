@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conjunct.model import ActionKind, ResourceClass
 from conjunct.reach.found import Place, Sightings
 from conjunct.reach.python_dynamic import list_attribute_access, list_called_value, list_dynamic
 from conjunct.reach.python_guards import index_module, named_constants
-from conjunct.reach.python_modules import FunctionScope, Module, Package, Site, parse_python
+from conjunct.reach.python_modules import Budget, FunctionScope, Module, Package, Site, parse_python
 from conjunct.reach.python_processes import run_shell_text, run_words, start_process
 from conjunct.reach.python_reading import Reading, addresses, is_given, keyword_of
 from conjunct.reach.python_values import fold, texts
+
+MOST_TOGETHER = 6 * 1024 * 1024
+"""Characters of Python whose syntax trees are held at the same time."""
 
 _OPENS = frozenset({"open", "io.open", "codecs.open", "aiofiles.open", "gzip.open"})
 _READ_ALL = frozenset(
@@ -35,9 +38,28 @@ def read_python(files: Mapping[str, str], seen: Sightings, *, place: Place | Non
     """List what the Python files of one package do, calls across them followed.
 
     `files` maps path to text. `place` is given for a snippet found inside other code: its lines are counted
-    from there.
+    from there. Of very large packages calls are followed within groups of files, in the order given: the
+    syntax trees of one megabyte take about eighty in memory.
     """
-    package = Package()
+    budget = Budget()
+    for group in _groups(files):
+        _read_group(group, seen, place, Package(budget=budget))
+
+
+def _groups(files: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The files in order, at most `MOST_TOGETHER` characters of them at a time."""
+    group: dict[str, str] = {}
+    held = 0
+    for file, text in files.items():
+        if group and held + len(text) > MOST_TOGETHER:
+            yield group
+            group, held = {}, 0
+        group[file] = text
+        held += len(text)
+    yield group
+
+
+def _read_group(files: Mapping[str, str], seen: Sightings, place: Place | None, package: Package) -> None:
     sites: list[Site] = []
     for file, text in files.items():
         tree = parse_python(text)
