@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import posixpath
 import re
-from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
-import tree_sitter_javascript
-import tree_sitter_typescript
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from conjunct.model import ActionKind, Guard, ResourceClass
 from conjunct.reach.commands import list_command, remote_code
 from conjunct.reach.downloads import Downloads
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
+from conjunct.reach.javascript_trees import (
+    decoded_base64,
+    inside,
+    module_name,
+    operator_of,
+    parser_of,
+    text_of,
+    unescaped,
+)
 from conjunct.reach.tables import table
 
 LARGEST = 256 * 1024
@@ -40,15 +43,6 @@ def calls_table() -> dict[str, Any]:
     return calls
 
 
-@lru_cache(maxsize=3)
-def _parser(grammar: str) -> Parser:
-    if grammar == "tsx":
-        return Parser(Language(tree_sitter_typescript.language_tsx()))
-    if grammar == "typescript":
-        return Parser(Language(tree_sitter_typescript.language_typescript()))
-    return Parser(Language(tree_sitter_javascript.language()))
-
-
 def read_javascript(text: str, place: Place, seen: Sightings) -> None:
     """List what a JavaScript or TypeScript file does. Text beyond 256 KiB is opaque."""
     source = text.encode("utf-8", "surrogateescape")
@@ -59,7 +53,7 @@ def read_javascript(text: str, place: Place, seen: Sightings) -> None:
     grammar = {".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "tsx"}.get(
         suffix, "javascript"
     )
-    _Walk(place, seen).run(_parser(grammar).parse(source).root_node)
+    _Walk(place, seen).run(parser_of(grammar).parse(source).root_node)
 
 
 class _Walk:
@@ -100,7 +94,7 @@ class _Walk:
             value = node.child_by_field_name("value")
             if value is not None:
                 self.seen.constant(self.fold(value))
-        elif kind == "binary_expression" and _operator(node) == "&&":
+        elif kind == "binary_expression" and operator_of(node) == "&&":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is not None and right is not None:
                 return [(left, guards), (right, (*guards, self.guard(left)))]
@@ -118,13 +112,13 @@ class _Walk:
 
     def imported(self, node: Node) -> None:
         source = node.child_by_field_name("source")
-        module = _module(self.fold(source)) if source is not None else ""
-        for clause in _inside(node, ("identifier", "import_specifier", "namespace_import")):
+        module = module_name(self.fold(source)) if source is not None else ""
+        for clause in inside(node, ("identifier", "import_specifier", "namespace_import")):
             if clause.type == "import_specifier":
-                names = [_text(child) for child in clause.named_children]
+                names = [text_of(child) for child in clause.named_children]
                 self.aliases[names[-1]] = f"{module}.{names[0]}"
             elif clause.parent is not None and clause.parent.type in ("import_clause", "namespace_import"):
-                self.aliases[_text(clause)] = module
+                self.aliases[text_of(clause)] = module
 
     def declared(self, node: Node) -> None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -133,11 +127,11 @@ class _Walk:
         dotted = self.dotted(value)
         if name.type == "object_pattern":
             for child in name.named_children:
-                names = [_text(item) for item in child.named_children] or [_text(child)]
+                names = [text_of(item) for item in child.named_children] or [text_of(child)]
                 if dotted:
                     self.aliases[names[-1]] = f"{dotted}.{names[0]}"
             return
-        key = _text(name)
+        key = text_of(name)
         self.nodes[key] = value
         if dotted and value.type in _ALIASING:
             self.aliases[key] = dotted
@@ -148,10 +142,10 @@ class _Walk:
     def assigned(self, node: Node) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is not None and right is not None and left.type == "identifier":
-            self.nodes.setdefault(_text(left), right)
+            self.nodes.setdefault(text_of(left), right)
             folded = self.fold(right)
             if folded != UNKNOWN:
-                self.values.setdefault(_text(left), folded)
+                self.values.setdefault(text_of(left), folded)
 
     def dotted(self, node: Node | None, depth: int = 0) -> str:
         """`require("fs").promises.readFile` is fs.promises.readFile; `promises` and `default` are dropped."""
@@ -159,13 +153,13 @@ class _Walk:
             return ""
         kind = node.type
         if kind == "identifier":
-            return self.aliases.get(_text(node), _text(node))
+            return self.aliases.get(text_of(node), text_of(node))
         if kind in ("member_expression", "subscript_expression"):
             base = self.dotted(node.child_by_field_name("object"), depth + 1)
             prop = node.child_by_field_name("property") or node.child_by_field_name("index")
             name = ""
             if prop is not None:
-                name = _text(prop) if kind == "member_expression" else self.fold(prop)
+                name = text_of(prop) if kind == "member_expression" else self.fold(prop)
             if name in ("promises", "default"):
                 return base
             return f"{base}.{name}" if base else ""
@@ -175,9 +169,9 @@ class _Walk:
             function = self.dotted(node.child_by_field_name("function"), depth + 1)
             arguments = self.arguments(node)
             if function in ("require", "import", "module.require") and arguments:
-                return _module(self.fold(arguments[0]))
+                return module_name(self.fold(arguments[0]))
             if self.returns_module(function) and arguments:
-                return _module(self.fold(arguments[0]))
+                return module_name(self.fold(arguments[0]))
             return function
         if kind == "import":
             return "import"
@@ -188,7 +182,9 @@ class _Walk:
         node = self.nodes.get(name)
         if node is None or node.type not in ("arrow_function", "function_expression"):
             return False
-        return re.search(r"(?:=>|return)\s*(?:require|import)\s*\(\s*\w+\s*\)", _text(node)[:300]) is not None
+        return (
+            re.search(r"(?:=>|return)\s*(?:require|import)\s*\(\s*\w+\s*\)", text_of(node)[:300]) is not None
+        )
 
     # ---- calls
 
@@ -231,12 +227,12 @@ class _Walk:
             and options < len(arguments)
             and re.search(
                 r"\b(?:method\s*:\s*['\"](?:POST|PUT|PATCH)|body\s*:|data\s*:)",
-                _text(arguments[options])[:2000],
+                text_of(arguments[options])[:2000],
             )
         ):
             kind = ActionKind.SEND
         if value == UNKNOWN and arguments:
-            found = re.search(r"\b(?:host|hostname|url)\s*:\s*['\"]([^'\"]+)", _text(arguments[0])[:2000])
+            found = re.search(r"\b(?:host|hostname|url)\s*:\s*['\"]([^'\"]+)", text_of(arguments[0])[:2000])
             value = found.group(1) if found else value
         self.seen.network(place, kind, value)
 
@@ -267,10 +263,10 @@ class _Walk:
             self.seen.opaque(place, what, 0.8)
 
     def definition(self, node: Node) -> str:
-        text = _text(node)[:2000]
+        text = text_of(node)[:2000]
         for name in re.findall(r"[A-Za-z_$][\w$]*", text)[:8]:
             if name in self.nodes:
-                text += " " + _text(self.nodes[name])[:2000]
+                text += " " + text_of(self.nodes[name])[:2000]
         return text
 
     def fetched(self, node: Node) -> str | None:
@@ -285,8 +281,8 @@ class _Walk:
                 arguments = self.arguments(item)
                 if head in _FETCHES and arguments:
                     return self.fold(arguments[0])
-            elif item.type == "identifier" and _text(item) in self.nodes:
-                stack.append(self.nodes[_text(item)])
+            elif item.type == "identifier" and text_of(item) in self.nodes:
+                stack.append(self.nodes[text_of(item)])
             stack.extend(item.named_children)
         return None
 
@@ -312,21 +308,21 @@ class _Walk:
             return UNKNOWN
         kind = node.type
         if kind == "string":
-            return _unescape(_text(node)[1:-1])
+            return unescaped(text_of(node)[1:-1])
         if kind == "number":
-            return _text(node)
+            return text_of(node)
         if kind == "template_string":
             return self.template(node, depth)
         if kind == "identifier":
-            name = _text(node)
+            name = text_of(node)
             if name in ("__dirname",):
                 return posixpath.join(PACKAGE, posixpath.dirname(self.place.file))
             return self.values.get(name, UNKNOWN)
-        if kind == "binary_expression" and _operator(node) == "+":
+        if kind == "binary_expression" and operator_of(node) == "+":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is not None and right is not None:
                 return (self.fold(left, depth + 1) + self.fold(right, depth + 1))[:65536]
-        if kind == "binary_expression" and _operator(node) in ("||", "??"):
+        if kind == "binary_expression" and operator_of(node) in ("||", "??"):
             right = node.child_by_field_name("right")
             return self.fold(right, depth + 1) if right is not None else UNKNOWN
         if kind in ("await_expression", "parenthesized_expression", "as_expression", "new_expression"):
@@ -349,7 +345,7 @@ class _Walk:
                     self.fold(child.named_children[0], depth + 1) if child.named_children else UNKNOWN
                 )
             else:
-                parts.append(_unescape(_text(child)))
+                parts.append(unescaped(text_of(child)))
         return "".join(parts)[:65536]
 
     def fold_call(self, node: Node, depth: int) -> str:
@@ -368,7 +364,7 @@ class _Walk:
         if name == "atob" or (
             name.startswith("Buffer.from") and len(arguments) > 1 and self.fold(arguments[1]) == "base64"
         ):
-            return _base64(first)
+            return decoded_base64(first)
         if name.startswith("Buffer.from") and len(arguments) > 1 and self.fold(arguments[1]) == "hex":
             try:
                 return bytes.fromhex(first).decode("utf-8", "replace")
@@ -378,7 +374,7 @@ class _Walk:
             codes = [self.fold(item, depth + 1) for item in arguments[:4096]]
             return "".join(chr(int(item)) if item.isdigit() and len(item) < 7 else UNKNOWN for item in codes)
         function = node.child_by_field_name("function")
-        if function is not None and _text(function).endswith(".join"):
+        if function is not None and text_of(function).endswith(".join"):
             return self.joined(function, first, depth)
         if name.endswith((".toString", ".trim", ".text")):
             function = node.child_by_field_name("function")
@@ -390,11 +386,11 @@ class _Walk:
         """`["a", "b"].join("")`, directly or through a name, with `.map(c => String.fromCharCode(c))`."""
         base = function.child_by_field_name("object")
         codes = False
-        if base is not None and base.type == "call_expression" and "fromCharCode" in _text(base)[-80:]:
+        if base is not None and base.type == "call_expression" and "fromCharCode" in text_of(base)[-80:]:
             inner = base.child_by_field_name("function")
             base, codes = (inner.child_by_field_name("object") if inner is not None else None), True
         if base is not None and base.type == "identifier":
-            base = self.nodes.get(_text(base))
+            base = self.nodes.get(text_of(base))
         if base is None or base.type != "array":
             return UNKNOWN
         items = [self.fold(item, depth + 1) for item in base.named_children[:4096]]
@@ -403,60 +399,20 @@ class _Walk:
         return ("" if separator == UNKNOWN else separator).join(items)
 
     def guard(self, node: Node) -> Guard:
-        text = _text(node)[:300]
+        text = text_of(node)[:300]
         constants = tuple(
-            dict.fromkeys(self.fold(item) for item in _inside(node, ("string",)) if _text(item)[1:-1])
+            dict.fromkeys(self.fold(item) for item in inside(node, ("string",)) if text_of(item)[1:-1])
         )[:8]
         for value in constants:
             self.seen.constant(value)
-        for item in _inside(node, ("identifier",)):
-            if _text(item) in self.values:
-                self.seen.constant(self.values[_text(item)])
+        for item in inside(node, ("identifier",)):
+            if text_of(item) in self.values:
+                self.seen.constant(self.values[text_of(item)])
         if _COUNT_NAMES.search(text):
-            for number in _inside(node, ("number",)):
-                if _text(number).isdigit() and len(_text(number)) < 7:
-                    self.seen.count(int(_text(number)))
+            for number in inside(node, ("number",)):
+                if text_of(number).isdigit() and len(text_of(number)) < 7:
+                    self.seen.count(int(text_of(number)))
         return Guard(text, self.line(node), constants)
 
     def line(self, node: Node) -> int:
         return self.place.line + node.start_point[0]
-
-
-def _inside(node: Node, kinds: tuple[str, ...]) -> Iterator[Node]:
-    stack, looked = [node], 0
-    while stack and looked < 400:
-        looked += 1
-        item = stack.pop()
-        if item.type in kinds:
-            yield item
-        stack.extend(reversed(item.named_children))
-
-
-def _module(name: str) -> str:
-    return {"fs/promises": "fs", "fs-extra": "fs"}.get(name.removeprefix("node:"), name.removeprefix("node:"))
-
-
-def _operator(node: Node) -> str:
-    operator = node.child_by_field_name("operator")
-    return _text(operator) if operator is not None else ""
-
-
-def _base64(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9+/=_-]{4,100000}", text):
-        return UNKNOWN
-    try:
-        return base64.b64decode(text + "=" * (-len(text) % 4)).decode("utf-8")
-    except (binascii.Error, ValueError):
-        return UNKNOWN
-
-
-def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-    text = re.sub(r"\\x([0-9a-fA-F]{2})", lambda found: chr(int(found.group(1), 16)), text)
-    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found.group(1), 16)), text)
-    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found.group(1), found.group(1)), text)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import posixpath
 import re
 from collections.abc import Callable, Iterator
@@ -24,6 +22,14 @@ from conjunct.reach.commands import (
 from conjunct.reach.downloads import Downloads
 from conjunct.reach.foreign_fetch import read_foreign_fetch
 from conjunct.reach.found import PACKAGE, UNKNOWN, Place, Sightings
+from conjunct.reach.shell_words import (
+    arguments_of_script,
+    decoded,
+    has_file,
+    inline_code,
+    runs_its_input,
+    unescaped,
+)
 
 LARGEST = 256 * 1024
 """Characters of one shell text that are read."""
@@ -60,7 +66,6 @@ _QUIET_VARIABLES = frozenset(
 )  # fmt: skip
 _RUNNERS = frozenset({"eval", "source", ".", "iex", "invoke-expression"})
 _COUNT = re.compile(r"-(?:ge|gt|le|lt|eq|ne)\s+(\d{1,6})\b|(?:[<>]=?|==)\s*(\d{1,6})\b")
-_ENCODED = re.compile(r"^[A-Za-z0-9+/=\s]{12,}$")
 
 
 @lru_cache(maxsize=1)
@@ -210,8 +215,8 @@ class _Walk:
                 word in ("-d", "-D", "--decode", "-r", "-di") for word in words
             )
             if decodes:
-                encoded = _decoded(encoded) if encoded else "\0"
-            elif _runs_its_input(words):
+                encoded = decoded(encoded) if encoded else "\0"
+            elif runs_its_input(words):
                 self.run_input(name, origin, encoded, place)
 
     def run_input(self, name: str, origin: str | None, encoded: str | None, place: Place) -> None:
@@ -250,14 +255,14 @@ class _Walk:
         origin = self.origin(node)
         if origin and name in programs()["interpreters"]:
             origin = self.origin_of_code(node, argv, words)
-        runs = name in _RUNNERS or (name in programs()["interpreters"] and not _has_file(words))
+        runs = name in _RUNNERS or (name in programs()["interpreters"] and not has_file(words))
         if (origin and (runs or words[0] == UNKNOWN or name == UNKNOWN)) or (
             origin and name in programs()["interpreters"]
         ):
             remote_code(origin, place, self.seen)
         if name == "eval":
             self.evaluate(" ".join(words[1:]), place)
-        code = _inline_code(name, words)
+        code = inline_code(name, words)
         if code is not None:
             language = programs()["interpreters"].get(name, "shell")
             if language == "other":
@@ -269,7 +274,7 @@ class _Walk:
 
     def origin_of_code(self, node: Node, argv: list[str], words: list[str]) -> str | None:
         """The URL whose content an interpreter runs; what stands behind its script is data."""
-        behind = _arguments_of_script(words)
+        behind = arguments_of_script(words)
         if behind is None:
             return self.origin(node)
         children = [
@@ -345,7 +350,7 @@ class _Walk:
             return re.sub(r"\\(.)", r"\1", _text(node))
         if kind in ("raw_string", "ansi_c_string"):
             text = _text(node).removeprefix("$")[1:-1]
-            return _unescape(text) if kind == "ansi_c_string" else text
+            return unescaped(text) if kind == "ansi_c_string" else text
         if kind in ("simple_expansion", "expansion"):
             return self.variable(node, depth)
         if kind in ("command_substitution", "process_substitution"):
@@ -399,7 +404,7 @@ class _Walk:
         if node.named_children and node.named_children[0].type == "pipeline":
             stages = [self.argv(stage, depth) for stage in node.named_children[0].named_children[:8]]
             if len(stages) == 2 and stages[0][:1] == ["echo"] and stages[1][:1] == ["base64"]:
-                return _decoded(stages[0][-1])
+                return decoded(stages[0][-1])
         return UNKNOWN
 
     def origin(self, node: Node) -> str | None:
@@ -451,65 +456,6 @@ def _may_fetch(command: Node) -> bool:
             if name in table["fetch"]:
                 return True
     return False
-
-
-def _runs_its_input(words: list[str]) -> bool:
-    """An interpreter at the end of a pipe that was given neither a file nor code."""
-    if not words:
-        return False
-    name = program_name(words[0])
-    if name in ("iex", "invoke-expression"):
-        return True
-    return name in programs()["interpreters"] and not _has_file(words) and _inline_code(name, words) is None
-
-
-def _has_file(words: list[str]) -> bool:
-    rest = words[1:]
-    if "-s" in rest or "-" in rest or "/dev/stdin" in rest:
-        return False
-    return any(not word.startswith("-") for word in rest)
-
-
-_SCRIPT_NAME = re.compile(r"\.(?:py|sh|bash|js|mjs|cjs|ts|rb|pl|php)$", re.IGNORECASE)
-
-
-def _arguments_of_script(words: list[str]) -> int | None:
-    """The index behind the script's name, or behind `-`, in an interpreter's words."""
-    if _inline_code(program_name(words[0]), words) is not None:
-        return None
-    for index, word in enumerate(words[1:], start=1):
-        if word == "-" or (not word.startswith("-") and _SCRIPT_NAME.search(word)):
-            return index + 1
-    return None
-
-
-def _inline_code(name: str, words: list[str]) -> str | None:
-    if name not in programs()["interpreters"]:
-        return None
-    for index, word in enumerate(words[1:], start=1):
-        takes_code = word in ("-c", "-e", "--eval", "-Command", "-command", "-p", "/c") or re.match(
-            r"^-[a-z]{0,4}c$", word
-        )
-        if takes_code and index + 1 < len(words):
-            return words[index + 1]
-        if word.lower() in ("-enc", "-encodedcommand"):
-            return "encoded"
-    return None
-
-
-def _decoded(text: str) -> str:
-    """Base64 text decoded, or `\\0` where it is not known or not text."""
-    if not _ENCODED.match(text[:100_000]):
-        return "\0"
-    try:
-        plain = base64.b64decode(text, validate=False).decode("utf-8")
-    except (binascii.Error, ValueError):
-        return "\0"
-    return plain if all(character.isprintable() or character.isspace() for character in plain) else "\0"
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\x([0-9a-fA-F]{1,2})", lambda found: chr(int(found.group(1), 16)), text)
 
 
 def _decode(raw: bytes) -> str:
