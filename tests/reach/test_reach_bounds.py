@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conjunct.model import Compilation, Declaration, Directive, DirectiveKind, Skill
+from conjunct.reach import python
 from conjunct.reach.commands import list_command
 from conjunct.reach.downloads import Downloads
 from conjunct.reach.found import MOST_ACTIONS, Place, Sightings
@@ -146,3 +147,26 @@ def test_time_is_linear_in_the_size_of_a_package(reach: Reach) -> None:
 def test_broken_encodings_are_read(reach: Reach) -> None:
     assert ("delete", "/etc/x") in shown(reach({"a.sh": b"#!/bin/sh\n# \xff\xfe\nrm /etc/x\n"}))
     assert ("delete", "/etc/x") in shown(reach({"a.py": b"\xef\xbb\xbfimport os\r\nos.remove('/etc/x')\r\n"}))
+
+
+def test_files_of_a_large_package_are_read_in_parts_and_none_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = {
+        "a.py": "from b import erase\nerase('/home/me/one')\n",
+        "b.py": "import os\ndef erase(path):\n    os.remove(path)\n",
+    }
+    together, apart = sightings(), sightings()
+    read_python(files, together)
+    monkeypatch.setattr(python, "MOST_TOGETHER", 10)
+    read_python(files, apart)
+    assert [action.resource for action in together.actions.values()] == ["/home/me/one"]
+    assert [(action.file, action.resource) for action in apart.actions.values()] == [("b.py", "*")]
+
+
+def test_of_many_early_returns_the_innermost_guards_are_kept() -> None:
+    seen = sightings()
+    tests = "".join(f"    if a == {number}:\n        return\n" for number in range(300))
+    read_python({"a.py": f"import os\ndef f(a):\n{tests}    os.remove('/x')\n"}, seen)
+    (action,) = seen.actions.values()
+    assert [guard.text for guard in action.guards] == [f"not (a == {number})" for number in range(292, 300)]
