@@ -42,9 +42,9 @@ _BEFORE_VERBS = (
     "verbs.fillers",
 )
 _ABSTAINING = frozenset(
-    ["avoid", "refrain", "without", "stop", "never", "don't", "dont", "not", "cannot", "can't", "mustn't"]
-    + ["shouldn't"]
-)
+    {"avoid", "refrain", "without", "stop", "never", "don't", "dont", "not", "cannot", "can't", "mustn't",
+     "shouldn't"}
+)  # fmt: skip
 """Words by themselves that an instruction not to do something opens with."""
 _NEEDS = {"outward", "path", "target", "thing", "url", "any", "private", "variable", "credential"}
 _OPERATORS = {"mentions", "installed", "at_least", "equals", "before", "after", "exists", "unknown"}
