@@ -132,9 +132,7 @@ class FunctionScope:
         module.package.scopes.append(self)
         if block is not None:
             given = block.args
-            self.parameters = tuple(
-                item.arg for item in (*given.posonlyargs, *given.args, *given.kwonlyargs)
-            )
+            self.parameters = tuple(item.arg for item in (*given.posonlyargs, *given.args, *given.kwonlyargs))
         if block is not None and not isinstance(block, ast.Lambda):
             module.package.defined.add(block.name)
 
