@@ -296,12 +296,7 @@ def _passives(
         return found
     ensured = words[:1] and words[0] in ("ensure", "make", "always")
     for index, word in enumerate(words):
-        if (
-            word not in _AUXILIARIES
-            or not index
-            or tokens[index].quoted
-            or index in excluded
-        ):
+        if word not in _AUXILIARIES or not index or tokens[index].quoted or index in excluded:
             continue
         back = index - 1
         negated = False
