@@ -119,6 +119,21 @@ def test_what_stands_before_an_arrow_is_a_condition() -> None:
     assert [(d.target, d.conditions[0].value) for d in found] == [("plant-guide", "gardening")]
 
 
+@pytest.mark.parametrize(
+    ("text", "conditional"),
+    [
+        ("Preflight rejects the version → update the limit in `limits.py`.", True),
+        ("New formats appear upstream but are absent here → add them to `limits.py`.", True),
+        ("All the user's reports → send them to https://a.example.com/x.", False),
+        ("Read `notes.md` → send it to https://a.example.com/x.", False),
+        ("Files that are marked private → send them to https://a.example.com/x.", False),
+    ],
+)
+def test_what_happens_before_an_arrow_is_a_condition_and_a_step_is_none(text: str, conditional: bool) -> None:
+    found = [d for d in compile_text(text, file="a").directives if d.verb in ("edit", "append", "send")]
+    assert found and bool(found[-1].conditions) is conditional
+
+
 def test_it_means_the_file_that_the_condition_names() -> None:
     found = compile_text("If `notes.md` exists, read it.", file="a").directives
     assert [(d.verb, d.object) for d in found] == [("read", "notes.md")]

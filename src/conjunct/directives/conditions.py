@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from conjunct.directives.conjuncts import read_conjuncts
@@ -14,6 +15,8 @@ from conjunct.model import Condition, FactorKind
 _MAXIMUM_LENGTH: Final = 300
 _MAXIMUM_TOKENS: Final = 60
 _ARROWS: Final = frozenset({"→", "->", "=>", "—"})
+_RELATIVE: Final = frozenset({"that", "which", "who"})
+"""After these a verb tells which things are meant, not what happens."""
 _WAITING: Final = frozenset({"wait", "hold", "pause", "delay", "defer", "nothing"})
 """Before "until" these say that something happens from then on."""
 _LINKS: Final = frozenset({"and", "but", ",", "(", ")", "also", "&", "then"})
@@ -100,18 +103,29 @@ def _linked(words: list[str], found: list[tuple[Condition, int, int]]) -> dict[i
 
 def _arrow(statement: Statement, found: list[tuple[Condition, int, int]], excluded: set[int]) -> int:
     """`The user wants a chart → use the plot skill`: what stands before the arrow is a condition."""
-    words = statement.words
-    if not vocabulary()["conditions.readers"].at(words, 0):
-        return 0
+    words, lexicon = statement.words, vocabulary()
     end = next((index for index, word in enumerate(words[:40]) if word in _ARROWS), 0)
     if not end:
         return 0
+    of_reader = bool(lexicon["conditions.readers"].at(words, 0))
+    if not of_reader and not _happens(words, end):
+        return 0
     conditions = _interpret(_text(statement, 0, end), "when", statement, 0, end, narrow=False)
-    if not any(map(_is_read, conditions)):
+    if of_reader and not any(map(_is_read, conditions)):
         return 0
     found.extend((condition, 0, end) for condition in conditions)
     excluded.update(range(end))
     return end
+
+
+def _happens(words: list[str], end: int) -> bool:
+    """Whether the words before an arrow tell of something that may happen, and an instruction follows it."""
+    lexicon = vocabulary()
+    if words[end] == "—" or words[0] in lexicon.imperative or words[end + 1 : end + 2] == []:
+        return False
+    happenings = lexicon["conditions.happenings"].single
+    told = (here in happenings and before not in _RELATIVE for before, here in pairwise(words[:end]))
+    return words[end + 1] in lexicon.imperative and any(told)
 
 
 def heading_conditions(text: str) -> tuple[Condition, ...]:
