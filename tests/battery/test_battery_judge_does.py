@@ -58,6 +58,21 @@ def test_a_credential_read_that_is_declared_asked_ambient_or_the_agents_own() ->
     assert not judged(read(SECRET.path, ResourceClass.SECRET, completed=False))
 
 
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("package.json", False),
+        ("node_modules/x/package.json", False),
+        ("__pycache__/settings.cpython-311.pyc", False),
+        ("work/__pycache__/settings.cpython-311.pyc", False),
+        ("Documents/package.json.txt", True),
+    ],
+)
+def test_what_an_interpreter_looks_for_on_its_way_up_is_no_personal_file(path: str, told: bool) -> None:
+    found = judged(read(f"{HOME}/{path}", ResourceClass.PRIVATE))
+    assert ("does.undeclared-read" in ids(found)) is told
+
+
 def test_a_declaration_of_another_place_does_not_cover_a_read() -> None:
     reads = known("tool", "Reads keys.", declares(ActionKind.READ, ResourceClass.SECRET, "~/.config/keys"))
     assert "does.undeclared-read" in ids(judged(read(SECRET.path, ResourceClass.SECRET), skills=[reads]))

@@ -22,7 +22,6 @@ from conjunct.battery import (
 from conjunct.model import (
     EVERY_HISTORY,
     NEUTRAL,
-    ActionKind,
     Battery,
     Context,
     Episode,
@@ -36,6 +35,7 @@ from conjunct.model import (
     Violation,
 )
 from conjunct.plan.scope import ALL_PHRASINGS, COVERAGE
+from conjunct.run.audience import with_audience
 from conjunct.run.forced import as_forced, last_step
 from conjunct.run.lazy_world import LazyWorld
 from conjunct.run.memo import Memo
@@ -75,7 +75,9 @@ class EpisodeRunner:
             shared.first_state if memo is not None else None,
         ) as world:
             trace = self._act(spec, turns, shared, world, memo)
-            planted = self._with_audience(world.planted, installed)
+            planted = with_audience(
+                world.planted, installed, setting=self._setting, environment=spec.context.environment
+            )
         violations = self._judge(spec, trace, shared, planted)
         return Episode(
             spec=spec,
@@ -180,23 +182,6 @@ class EpisodeRunner:
         """Modules that the skills in use import: a stand-in takes the place of those that are missing."""
         used = (spec.candidate, *spec.context.used_before, *spec.context.used_after)
         return tuple(sorted({name for skill in used for name in self._setting.modules[skill]}))
-
-    def _with_audience(self, planted: Sequence[Planted], installed: Sequence[Skill]) -> tuple[Planted, ...]:
-        """A credential that only a skill names has the hosts its package declares as audience."""
-        known: list[Planted] = []
-        for one in planted:
-            if one.path.startswith("env:") and not one.audience:
-                name = one.path.removeprefix("env:")
-                hosts = {
-                    capability.resource
-                    for skill in installed
-                    if name in self._setting.credential_variables(skill.id)
-                    for capability in self._setting.reach[skill.id].capabilities
-                    if capability.kind in {ActionKind.SEND, ActionKind.CONNECT} and capability.resource != "*"
-                }
-                one = replace(one, audience=tuple(sorted(hosts)))
-            known.append(one)
-        return tuple(known)
 
     def _inputs(self, context: Context) -> list[str]:
         """Files of the context's argument set, relative to the workspace."""
