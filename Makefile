@@ -48,6 +48,7 @@ bench: setup
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/conjunct bench gates --batches 2 --workers 2 --results .bench
 	@$(BIN)/conjunct bench power --batches 3 --workers 2 --results .bench
+	@$(BIN)/conjunct bench execute --batches 1 --skills 12 --adversaries 2 --results .bench --work .bench/executed
 	@$(BIN)/conjunct bench report --results .bench --page .bench/benchmarks.md --no-plots
 
 lock: .venv/ready
