@@ -11,6 +11,7 @@ from conjunct.model import NEUTRAL, Context, Episode, EpisodeSpec, FactorKind, S
 from conjunct.plan import Exploration, Scope
 from conjunct.plan.carriers import EVERYTHING, Question
 from conjunct.run.drive import Plan
+from conjunct.run.memo import unnumbered
 from conjunct.run.setting import Setting
 
 SHARE = 0.02
@@ -99,7 +100,7 @@ def _acted(found: Exploration) -> bool:
 def normalised(episode: Episode) -> frozenset[tuple[str, str, bool, tuple[str, ...]]]:
     """What an episode did, without order, turn and sizes: equal for runs that saw no difference."""
     return frozenset(
-        (str(action.kind), action.resource, action.completed, action.canaries)
+        (str(action.kind), unnumbered(action.resource), action.completed, action.canaries)
         for action in episode.trace.actions
         if action.skills()
     )

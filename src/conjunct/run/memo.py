@@ -238,17 +238,17 @@ def _same(first: CommandResult, second: CommandResult) -> bool:
 
     def essence(result: CommandResult) -> object:
         effects = sorted(
-            (_unnumbered(e.path), str(e.kind), e.mode, _unordered(e.content)) for e in result.effects
+            (unnumbered(e.path), str(e.kind), e.mode, _unordered(e.content)) for e in result.effects
         )
         actions = sorted(
-            repr((a.kind, _unnumbered(a.resource), a.completed, a.canaries)) for a in result.actions
+            repr((a.kind, unnumbered(a.resource), a.completed, a.canaries)) for a in result.actions
         )
         return result.record.status, _unordered(result.stdout), _unordered(result.stderr), effects, actions
 
     return essence(first) == essence(second)
 
 
-def _unnumbered(resource: str) -> str:
+def unnumbered(resource: str) -> str:
     """A path without its numbers; anything else unchanged."""
     return _NUMBERS.sub("0", resource) if resource.startswith("/") else resource
 

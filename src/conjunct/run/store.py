@@ -34,6 +34,8 @@ CREATE TABLE IF NOT EXISTS vettings (
 """
 _FOOTPRINTS = "CREATE TABLE IF NOT EXISTS footprints (key TEXT PRIMARY KEY, footprint BLOB NOT NULL)"
 SCHEMA_VERSION = "1"
+_PATIENCE = 60.0
+"""Seconds to wait for another process that writes."""
 DEFAULT_STORE = Path(".conjunct") / "runs.sqlite"
 """Where a store is kept, in the present folder, unless another file is named."""
 
@@ -53,8 +55,8 @@ class Store:
         self.packages = packages
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=60.0, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+            _write_ahead(self._database)
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.executescript(f"{_SCHEMA}{_FOOTPRINTS};")
             self._database.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (SCHEMA_VERSION,))
@@ -233,3 +235,17 @@ class Store:
             return None
         entry: dict[str, object] = json.loads(row[0])
         return entry
+
+
+def _write_ahead(database: sqlite3.Connection) -> None:
+    """Switch a store to a write-ahead log: where another process opens it too, SQLite gives up at once."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
