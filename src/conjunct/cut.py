@@ -49,14 +49,14 @@ def left_out(
     for name, exploration in found.items():
         left = Left()
         for what, cut in (
-            ("asked for next, in contexts that it touched,", contexts.get(name)),
-            ("asked for next, with partners that act,", together.get(name)),
+            ("asked for next, in contexts that it touched:", contexts.get(name)),
+            ("asked for next, with partners that act:", together.get(name)),
         ):
             if cut is not None:
                 cut.plan.close()
                 exploration.episodes += cut.made
                 exploration.unexplored += max(cut.unmade, 1)
-                left = _and(left, f"{cut.unmade} runs that were {what} were not made", exploring=True)
+                left = _and(left, f"{_runs(cut.unmade)} {what} not made", exploring=True)
         if name in twin_worlds:
             telling = any(spec.variant in _TELLING for spec in twin_worlds[name].specs)
             left = _and(left, "twin worlds were not compared to their end", unresolved=telling)
@@ -72,6 +72,10 @@ def left_out(
         if left.told:
             lefts[name] = left
     return lefts
+
+
+def _runs(number: int) -> str:
+    return f"{number:,} run" + ("" if number == 1 else "s")
 
 
 def _and(left: Left, told: str, *, exploring: bool = False, unresolved: bool = False) -> Left:

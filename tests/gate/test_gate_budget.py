@@ -39,7 +39,7 @@ def test_runs_that_a_plan_was_not_told_of_are_kept_and_the_rest_is_counted() -> 
     made = Episode(spec(seed=1), Trace())
     left = left_out({"s": found}, {"s": cut(spec(seed=1), spec(seed=2), made=(made,))}, {}, {}, {}, 0)["s"]
     assert found.episodes == [made] and found.unexplored == 1
-    assert left.exploring and "1 runs that were asked for next" in left.told[0]
+    assert left.exploring and "1 run asked for next" in left.told[0]
 
 
 def test_each_phase_that_was_cut_is_told_once_for_every_candidate() -> None:
