@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from conjunct.bench.measure_commands import execute, gates, power, report
+from conjunct.bench.measure_commands import at_once_option, execute, gates, power, report
 
 _FOLDER = click.Path(path_type=Path)
 _FORM = click.Choice(["terminal", "json"])
@@ -124,7 +124,7 @@ bench.add_command(report)
 @click.option("--only", metavar="GLOB", help="Only packages whose path in DIR matches.")
 @click.option("--part", type=click.Choice(["tuning", "testing"]), help="Only sources of this part.")
 @click.option("--store", type=_FOLDER, default=Path(".conjunct") / "corpus.sqlite", show_default=True)
-@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@at_once_option
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
 def corpus(folder: Path, labels: Path | None, layout: str, form: str, **options: Any) -> None:
@@ -181,7 +181,7 @@ def score(report: Path, labels: Path, form: str) -> None:
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("--labels", type=_FOLDER, help="Ground truth. Default: DIR.labels.json.")
 @click.option("--most", type=click.IntRange(1), help="Only so many adversaries.")
-@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@at_once_option
 @click.option("--format", "form", type=_FORM, default="terminal", show_default=True)
 def verify(folder: Path, labels: Path | None, most: int | None, workers: int | None, form: str) -> None:
     """Run each planted trigger of a built registry, and each part of it: are the labels of DIR true?"""

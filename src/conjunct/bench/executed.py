@@ -17,8 +17,8 @@ from conjunct.bench.build import build_registry, twins_path
 from conjunct.bench.parameters import BuildParameters
 from conjunct.bench.results import Part, processor_seconds, rate
 from conjunct.bench.rivals import BAND, S_CUTOFF
-from conjunct.bench.scoring import Scored, disagreements, score, told_of
-from conjunct.bench.truth import ADVERSARIAL, Truth
+from conjunct.bench.scoring import Scored, disagreements, score, told_in
+from conjunct.bench.truth import ADVERSARIAL, BENIGN, Truth
 
 _GRID = frozenset({"history", "co_skills", "turn"})
 """What the grid of the published gate varies: every pair under every history, over the turns."""
@@ -79,7 +79,7 @@ def execute(parameters: BuildParameters, folder: Path, *, workers: int | None = 
     truth = build_registry(parameters, registry, force=True).truth
     report, spent = _vetted(registry, store, workers)
     entries = report["skills"]
-    scored = score({entry["name"]: told_of(entry) for entry in entries}, truth)
+    scored = score(told_in(report), truth)
     twins = _twins_scored(registry, truth, store, workers)
     coverage = report["coverage"]
     return Executed(
@@ -120,11 +120,10 @@ def _twins_scored(registry: Path, truth: Truth, store: Path, workers: int | None
         shutil.rmtree(around / name)
     report, _ = _vetted(around, store, workers, only=twins_path(registry))
     benign = {
-        name: replace(truth.skills[name], label="benign", trigger=None, role="twin")
+        name: replace(truth.skills[name], label=BENIGN, trigger=None, role="twin")
         for name in truth.adversaries
     }
-    told = {entry["name"]: told_of(entry) for entry in report["skills"]}
-    return score(told, replace(truth, skills=benign))
+    return score(told_in(report), replace(truth, skills=benign))
 
 
 def is_loud(entry: Mapping[str, Any]) -> bool:

@@ -23,6 +23,9 @@ skills_option = click.option(
 seed_option = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="First seed; others follow."
 )
+at_once_option = click.option(
+    "--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core."
+)
 workers_option = click.option(
     "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes."
 )
@@ -121,7 +124,7 @@ def power(parts: tuple[str, ...], batches: int, skills: int, seed: int, workers:
 )
 @click.option("--mix", type=click.Choice(["reference", "harder"]), default="harder", show_default=True)
 @seed_option
-@click.option("--workers", type=click.IntRange(1, 256), help="Episodes at once. Default: one per core.")
+@at_once_option
 @click.option(
     "--work",
     type=_FOLDER,

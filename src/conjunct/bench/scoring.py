@@ -73,11 +73,16 @@ def read_report(path: Path) -> dict[str, Told]:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        return {entry["name"]: told_of(entry) for entry in data["skills"]}
+        return told_in(data)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path}: is no report of `conjunct vet --format json`: {error!r}") from error
+
+
+def told_in(report: Mapping[str, Any]) -> dict[str, Told]:
+    """Verdicts by skill name from a report that was read or just made."""
+    return {entry["name"]: told_of(entry) for entry in report["skills"]}
 
 
 def told_of(entry: Mapping[str, Any]) -> Told:

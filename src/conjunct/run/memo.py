@@ -119,7 +119,7 @@ class Memo:
             runs = int(state.partition(" ")[2] or 1)
             if best is None or runs > best[0]:
                 best = (runs, prints, result)
-        if best is not None and best[0] >= RUNS and self._agreed(command) >= RUNS_WITH_CHANCE - 1:
+        if best is not None and best[0] >= RUNS and len(self._agreed(command) or ()) >= RUNS_WITH_CHANCE - 1:
             self.hits += 1
             return Answer(result=_result(best[2]), prints=best[1])
         self.misses += 1
@@ -161,20 +161,22 @@ class Memo:
     def _with_chance(self, command: Command, answer: Answer) -> str:
         """State of a record of a program that draws, one more run of which agreed."""
         runs = answer.runs + 1
-        known = self._program_states(command)
-        if UNSTABLE not in known and len(known) < RUNS_WITH_CHANCE - 1:
+        agreed = self._agreed(command)
+        if agreed is not None and len(agreed) < RUNS_WITH_CHANCE - 1:
             which = f"{self.key(command)} {answer.prints} {runs}"
             self._store.record_command(self._program_key(command), which, b"", b"", AGREED)
-        enough = runs >= RUNS_WITH_CHANCE or self._agreed(command) >= RUNS_WITH_CHANCE - 1
+            agreed.add(which)
+        enough = runs >= RUNS_WITH_CHANCE or len(agreed or ()) >= RUNS_WITH_CHANCE - 1
         return CONFIRMED if enough else f"{PROVISIONAL} {runs}"
 
-    def _agreed(self, command: Command) -> int:
-        """Repeats of a program that agreed, over all its lines and states; none where two ever differed."""
-        states = self._program_states(command)
-        return 0 if UNSTABLE in states else len(states)
+    def _agreed(self, command: Command) -> set[str] | None:
+        """Repeats of a program that agreed, over all its lines and states; `None` where two ever differed."""
+        states = self._states(self._program_key(command))
+        return None if UNSTABLE in states.values() else set(states)
 
-    def _program_states(self, command: Command) -> list[str]:
-        return [state for _, _, _, state in self._store.commands(self._program_key(command))]
+    def _states(self, key: str) -> dict[str, str]:
+        """What is kept under a key, by its name."""
+        return {name: state for name, _, _, state in self._store.commands(key)}
 
     def _program_key(self, command: Command) -> str:
         """What draws for one purpose: the file of a package that is run, else the line that asks."""
@@ -199,7 +201,7 @@ class Memo:
 
     def _is_verified(self, command: Command) -> bool:
         """Whether this line's commands gave the same twice from one state, and never something else."""
-        return {state for _, _, _, state in self._store.commands(self._directive_key(command))} == {CONFIRMED}
+        return set(self._states(self._directive_key(command)).values()) == {CONFIRMED}
 
 
 def replayed(result: CommandResult, command: Command) -> CommandResult:

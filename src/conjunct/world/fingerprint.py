@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from conjunct.model import TouchMode
@@ -30,9 +30,16 @@ def describe(look: Seen, content: str) -> str:
     return f"{look.kind:o} {stat.S_IMODE(look.mode):o} {age} {content}"
 
 
-def replaced_file(look: Seen) -> str:
-    """The text for a file that was emptied before anybody looked at it."""
-    return f"{look.kind:o} {stat.S_IMODE(look.mode):o} replaced"
+def describe_file(look: Seen, mode: TouchMode, content: Callable[[], str]) -> str:
+    """The text for one object that is neither link nor folder, as far as it was looked at.
+
+    `WRITE` is a file that was emptied before anybody looked at it: only that it was there counts.
+    """
+    if not stat.S_ISREG(look.kind):
+        return describe(look, "special")
+    if mode is TouchMode.WRITE:
+        return f"{look.kind:o} {stat.S_IMODE(look.mode):o} replaced"
+    return describe(look, str(look.size) if mode is TouchMode.STAT else content())
 
 
 def listing_digest(names: Iterable[tuple[str, bool]], made: Sequence[str] = ()) -> str:
@@ -105,13 +112,7 @@ class Fingerprints:
             return f"link {target} -> {further}"
         if stat.S_ISDIR(look.kind):
             return describe(look, listing_digest(self._files.entries(path), self.made_in(path, snapshot)))
-        if not stat.S_ISREG(look.kind):
-            return describe(look, "special")
-        if mode is TouchMode.WRITE:
-            return replaced_file(look)
-        if mode is TouchMode.STAT:
-            return describe(look, str(look.size))
-        return describe(look, content_digest(self._files.read(path)))
+        return describe_file(look, mode, lambda: content_digest(self._files.read(path)))
 
     def made_in(self, path: str, snapshot: Snapshot) -> list[str]:
         """Names in a folder that the layers do not have, in the order in which they were made."""
@@ -211,16 +212,13 @@ class _Earlier:
         if stat.S_ISDIR(look.kind):
             made = self._prints.made_in(path, self._snapshot)
             return describe(look, listing_digest(self._entries(path), made))
-        if not stat.S_ISREG(look.kind):
-            return describe(look, "special")
-        if mode is TouchMode.WRITE:
-            return replaced_file(look)
-        if mode is TouchMode.STAT:
-            return describe(look, str(look.size))
+        return describe_file(look, mode, lambda: self._content(path))
+
+    def _content(self, path: str) -> str:
         if path in self._snapshot:
-            return describe(look, self._prints.digest_at(path))
+            return self._prints.digest_at(path)
         place = self._layer_place(path)
-        return describe(look, content_digest(place.read_bytes() if place is not None else None))
+        return content_digest(place.read_bytes() if place is not None else None)
 
     def _parent_resolved(self, path: str) -> str | None:
         """`path` with every link but a last one followed; `None` where that leads nowhere."""

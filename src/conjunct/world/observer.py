@@ -25,7 +25,7 @@ from conjunct.world.trace import EpisodeTrace, parse_command
 _TRACE_WAIT_SECONDS = 5.0
 _SOUGHT_BYTES = 1 << 20
 _KERNEL_CLOCK = "kernel-clock"
-"""What a trace calls the kernel's own words about time, such as /proc/uptime."""
+"""What a trace calls the kernel's own words about time, such as /proc/driver/rtc."""
 _OWN = (RECORDS, CONFIGURATION, START)
 
 

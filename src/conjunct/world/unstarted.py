@@ -23,9 +23,9 @@ from conjunct.world.fingerprint import (
     change_entries,
     content_digest,
     describe,
+    describe_file,
     joined,
     listing_digest,
-    replaced_file,
 )
 from conjunct.world.first_state import WRITABLE, CannotTell, FirstState, Known, digest_of_file, folder_look
 from conjunct.world.spec import EffectKind, FileEffect, Observation
@@ -114,17 +114,14 @@ class UnstartedWorld:
             if place in self._freshened:
                 look = folder_look(stat.S_IMODE(look.mode))
             return describe(look, listing_digest(names.items(), self._made_in(place)))
-        if not stat.S_ISREG(look.kind):
-            return describe(look, "special")
-        if mode is TouchMode.WRITE:
-            return replaced_file(look)
-        if mode is TouchMode.STAT:
-            return describe(look, str(look.size))
+        return describe_file(look, mode, lambda: self._content(place, look))
+
+    def _content(self, place: str, look: Seen) -> str:
         if place in self._changes:
-            return describe(look, content_digest(self._contents[place]))
+            return content_digest(self._contents[place])
         lower = self._first.lower(place)
         assert lower is not None
-        return describe(look, digest_of_file(lower.place, look))
+        return digest_of_file(lower.place, look)
 
     def _entries(self, place: str, look: Seen, reading: _Reading) -> dict[str, bool]:
         reading.listed.add(place)
