@@ -19,7 +19,8 @@ from conjunct.model import (
 )
 from conjunct.provenance import check_claims, codes, codes_table, neighbourhood_of
 from conjunct.reach import reachable_actions
-from conjunct.skills import read_registry
+
+from .conftest import skill_of
 
 Made = tuple[Skill, ReachSet]
 Make = Callable[..., Made]
@@ -32,18 +33,9 @@ def make(tmp_path: Path) -> Make:
     def made(
         files: dict[str, str] | None = None,
         *directives: Directive,
-        name: str = "table-format",
-        description: str = "Formats tables as Markdown.",
-        body: str = "# Tables\n",
-        front: str = "",
+        **declared: str,
     ) -> Made:
-        folder = tmp_path / f"{name}-{len(list(tmp_path.iterdir()))}" / name
-        folder.mkdir(parents=True)
-        text = f"---\nname: {name}\ndescription: {description}\n{front}---\n{body}"
-        for path, content in {"SKILL.md": text, **(files or {})}.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(content)
-        skill = read_registry(folder, staging=tmp_path / "staging").skills[0]
+        skill = skill_of(tmp_path, files, **declared)
         return skill, reachable_actions(skill, Compilation(directives, len(directives), 0))
 
     return made

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from conjunct.directives import compile_skill
-from conjunct.model import ReachSet, Severity, Skill
+from conjunct.model import ReachSet, Severity
 from conjunct.provenance import check_claims
 from conjunct.reach import reachable_actions
-from conjunct.skills import read_registry
+
+from .conftest import skill_of
 
 Reviews = Callable[..., set[str]]
 
@@ -26,17 +27,9 @@ def reviews(tmp_path: Path) -> Reviews:
     def reviewed(
         body: str = "# Tables\n",
         files: dict[str, str] | None = None,
-        *,
-        name: str = "table-format",
-        description: str = "Formats tables as Markdown.",
+        **declared: str,
     ) -> set[str]:
-        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}" / name
-        folder.mkdir(parents=True)
-        text = f"---\nname: {name}\ndescription: {description}\n---\n{body}"
-        for path, content in {"SKILL.md": text, **(files or {})}.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(content)
-        skill: Skill = read_registry(folder, staging=tmp_path / "staging").skills[0]
+        skill = skill_of(tmp_path, files, body=body, **declared)
         reach: ReachSet = reachable_actions(skill, compile_skill(skill))
         return {item.code for item in check_claims(skill, reach) if item.severity is Severity.REVIEW}
 
